@@ -22,12 +22,16 @@ foreach (part IN LISTS LS_PARTS)
   endif ()
 endforeach ()
 
-# The data folders (topologies, workloads, queries, reference tables) as seen from the build tree
-# and from an installed prefix; sim/cli tries them in this order.
+# Where the data folders (topologies, workloads, tools/queries, tests/reference) lie:
+#   LS_DATA_DIR_RELATIVE  beside an installed program, relative to the folder that holds it, so that
+#                         `cmake --install --prefix` may put it anywhere
+#   LS_DATA_DIR_INSTALL   under the prefix that was configured
+#   LS_DATA_DIR_BUILD     in the source tree
 if (TARGET ls_cli)
   target_compile_definitions (ls_cli PRIVATE
     LS_DATA_DIR_BUILD="${PROJECT_SOURCE_DIR}"
     LS_DATA_DIR_INSTALL="${CMAKE_INSTALL_FULL_DATADIR}/lockstep"
+    LS_DATA_DIR_RELATIVE="../${CMAKE_INSTALL_DATADIR}/lockstep"
     LS_VERSION="${PROJECT_VERSION}")
 endif ()
 
