@@ -3,16 +3,26 @@ find_package (PkgConfig REQUIRED)
 set (THREADS_PREFER_PTHREAD_FLAG ON)
 find_package (Threads REQUIRED)
 
-# ls_find_library (NAME MODULE): an interface target dep_NAME for the pkg-config module.
+# ls_find_library (NAME MODULE): an interface target dep_NAME for the pkg-config module. With
+# LS_STATIC it takes libX.a for every library of the closure that has one, so that the program runs
+# where they are not installed. libc and libm stay shared: a static glibc cannot load the locale
+# and name service modules of the machine it runs on.
 function (ls_find_library name module)
-  if (LS_STATIC)
-    # Prefer libX.a for every library of the closure; libc and its kin stay shared, because a
-    # static glibc cannot load the locale and name service modules of the machine it runs on.
-    set (CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
-  endif ()
   pkg_check_modules (${name} REQUIRED IMPORTED_TARGET ${module})
   add_library (dep_${name} INTERFACE)
-  target_link_libraries (dep_${name} INTERFACE PkgConfig::${name})
+  if (NOT LS_STATIC)
+    target_link_libraries (dep_${name} INTERFACE PkgConfig::${name})
+    return ()
+  endif ()
+  target_include_directories (dep_${name} SYSTEM INTERFACE ${${name}_STATIC_INCLUDE_DIRS})
+  foreach (library IN LISTS ${name}_STATIC_LIBRARIES)
+    if (NOT library MATCHES "^(m|c|dl|rt|pthread)$")
+      find_library (archive_${library} NAMES lib${library}.a ${library}
+                    HINTS ${${name}_STATIC_LIBRARY_DIRS} REQUIRED)
+      target_link_libraries (dep_${name} INTERFACE ${archive_${library}})
+    endif ()
+  endforeach ()
+  target_link_libraries (dep_${name} INTERFACE Threads::Threads m ${CMAKE_DL_LIBS})
 endfunction ()
 
 ls_find_library (glib "glib-2.0>=2.68")
