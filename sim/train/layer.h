@@ -1,0 +1,47 @@
+/* One layer of a model as the operations that a rank runs for one micro-batch: forward, backward,
+ * and what each forward operation keeps for the backward.
+ *
+ * Model:      a layer is a list of forward operations and a list of backward operations, both in
+ *             execution order; an operation is a kernel with its cost on the given accelerator, or
+ *             a collective over the tensor-parallel group. Recomputing a layer runs its forward
+ *             list again (all of it, or only the operations marked `core` for selective).
+ * Invariants: activations of a layer = sum of saved_bytes over its forward list; parameters are
+ *             counted per rank, after tensor parallelism, before ZeRO.
+ * Left out:   how layers are arranged into a step (program builders) and who shards what (zero).
+ *
+ * Ownership: a plan owns its arrays; strings are static.
+ */
+#pragma once
+
+#include "hw/kernel.h"
+#include "net/collective.h"
+#include "train/vocabulary.h"
+
+typedef struct {
+  const char *name;       /* "qkv", "attention", "mlp_up", ... for the trace */
+  LsKind kind;            /* LS_KIND_MATMUL ... or LS_KIND_ALL_REDUCE ... for tensor collectives */
+  gboolean is_collective;
+  LsKernelCost cost;      /* kernels: launch overhead of the software generation included */
+  LsCollectiveOp collective;
+  gint64 collective_bytes; /* message size, in the convention of net/collective.h */
+  gint64 saved_bytes;     /* forward: kept from its end until the layer's backward */
+  gint64 workspace_bytes; /* live only while it runs */
+  gboolean core;          /* part of the attention core: selective recompute drops and repeats it */
+  LsPhaseName phase;      /* backward list: LS_PHASE_BACKWARD, or INPUT_GRAD / WEIGHT_GRAD when split */
+} LsLayerOp;
+
+typedef struct {
+  const char *name;       /* "embedding", "block", "head", or the layer's name in a layer list */
+  guint n_forward, n_backward;
+  LsLayerOp *forward, *backward;
+  gint64 parameters;      /* on this rank */
+  gint64 input_bytes;     /* what full recompute keeps instead of the saved bytes */
+  gint64 output_bytes;    /* what goes to the next pipeline stage, per rank */
+  double model_flops;     /* forward FLOPs of the model per micro-batch over ALL tensor ranks, by the usual convention (attention in full) */
+} LsLayerPlan;
+
+void ls_layer_plan_free (LsLayerPlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsLayerPlan, ls_layer_plan_free)
+
+gint64 ls_layer_plan_saved_bytes (const LsLayerPlan *plan);      /* no recompute */
+gint64 ls_layer_plan_saved_core_bytes (const LsLayerPlan *plan); /* the part that selective recompute drops */

@@ -1,0 +1,33 @@
+/* One pipeline stage of a workload: its layers, planned for one accelerator.
+ *
+ * Model:      a stage is a sequence of runs of equal layers. The embedding is the first run of the
+ *             first stage and the head with the loss the last run of the last stage.
+ * Cost:       plans are built once per kind of layer, whatever the number of layers.
+ *
+ * Ownership: a stage owns its runs and their plans.
+ */
+#pragma once
+
+#include "train/layer.h"
+#include "train/workload.h"
+
+/* The layers of one pipeline stage in order of execution, as runs of equal layers, planned for one
+ * accelerator. Embedding first and head last where the stage has them. */
+typedef struct {
+  LsLayerPlan *plan; /* owned */
+  guint count;       /* equal layers in sequence */
+  gint32 first;      /* number of the first in the model (blocks from 0); -1 embedding and head */
+  gboolean is_block; /* may be recomputed */
+} LsLayerRun;
+
+typedef struct {
+  guint n_runs;
+  LsLayerRun *runs;
+  gint64 parameters;     /* on one rank of the stage, before ZeRO */
+  gint64 boundary_bytes; /* activation sent to the next stage (and gradient back), per rank */
+  gint64 embedding_gradient_elements; /* tied embeddings on two stages: to be summed over them; else 0 */
+} LsStage;
+
+LsStage *ls_stage_new (const LsWorkload *workload, guint stage, const LsAccelerator *accelerator);
+void ls_stage_free (LsStage *stage);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsStage, ls_stage_free)

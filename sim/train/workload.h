@@ -1,0 +1,127 @@
+/* A workload: one training job, resolved. What program builders, the memory model and the summary
+ * read; nothing here is still "auto".
+ *
+ * It comes from `workload.*` of a scenario by ls_workload_new(), or from ls_workload_new_default()
+ * with fields set by hand and ls_workload_resolve() after.
+ *
+ * Ownership: a workload owns its model, arrays and strings; software rows are static.
+ */
+#pragma once
+
+#include "hw/device.h"
+#include "hw/formats.h"
+#include "hw/software.h"
+#include "train/layout.h"
+#include "train/models.h"
+
+/* Words of a scenario; X(ID, "word"). */
+#define LS_SCHEDULES(X)                                                                            \
+  X (GPIPE, "gpipe") /* all forwards, then all backwards */                                        \
+  X (1F1B, "1f1b")   /* warm-up, one forward one backward, drain */
+#define LS_RECOMPUTE_MODES(X)                                                                      \
+  X (NONE, "none")                                                                                 \
+  X (SELECTIVE, "selective") /* only the attention core is run again */                            \
+  X (FULL, "full")           /* layers are run again from their kept input */
+#define LS_RECOMPUTE_UNITS(X)                                                                      \
+  X (BLOCK, "block")         /* inputs kept every k layers; each layer is run again */             \
+  X (OPERATION, "operation") /* every k-th layer keeps all; the chain between is run again */
+#define LS_OPTIMIZERS(X)                                                                           \
+  X (ADAM, "adam")                                                                                 \
+  X (ADAMW, "adamw")                                                                               \
+  X (SGD, "sgd")
+
+#define LS_ENUM_SCHEDULE(id, name) LS_SCHEDULE_##id,
+typedef enum { LS_SCHEDULES (LS_ENUM_SCHEDULE) LS_N_SCHEDULES } LsScheduleKind;
+#define LS_ENUM_RECOMPUTE(id, name) LS_RECOMPUTE_##id,
+typedef enum { LS_RECOMPUTE_MODES (LS_ENUM_RECOMPUTE) LS_N_RECOMPUTE_MODES } LsRecomputeMode;
+#define LS_ENUM_RECOMPUTE_UNIT(id, name) LS_RECOMPUTE_UNIT_##id,
+typedef enum { LS_RECOMPUTE_UNITS (LS_ENUM_RECOMPUTE_UNIT) LS_N_RECOMPUTE_UNITS } LsRecomputeUnit;
+#define LS_ENUM_OPTIMIZER(id, name) LS_OPTIMIZER_##id,
+typedef enum { LS_OPTIMIZERS (LS_ENUM_OPTIMIZER) LS_N_OPTIMIZERS } LsOptimizerKind;
+
+/* Formats of what is stored and sent. A format whose `_used` is FALSE takes no bytes. */
+typedef struct {
+  LsFormat compute;       /* matmuls, activations, gathered parameters */
+  LsFormat parameters;    /* the copy of the parameters that stays resident (or is sharded) */
+  LsFormat gradients;     /* accumulated gradients */
+  LsFormat master;        /* the optimizer's own copy of the parameters, beside `parameters` */
+  gboolean master_used;
+  LsFormat optimizer;     /* each moment */
+  LsFormat communication; /* gradients while they are reduced */
+} LsPrecision;
+
+typedef struct {
+  int stage;            /* 0: data parallel; 1 optimizer, 2 + gradients, 3 + parameters sharded */
+  gboolean overlap;     /* collectives run beside compute */
+  gint64 bucket_bytes;  /* gradients per reduction, stages 0-2 */
+  gint64 prefetch;      /* layers gathered ahead of the one that computes, stage 3 */
+} LsZero;
+
+typedef struct {
+  LsRecomputeMode mode;
+  LsRecomputeUnit unit;
+  gint64 every;  /* k: one kept input per k layers */
+  gint64 layers; /* how many layers of each stage are recomputed; the rest keep all */
+} LsRecompute;
+
+typedef struct {
+  LsOptimizerKind kind;
+  double momentum; /* SGD: 0 keeps no moment */
+} LsOptimizer;
+
+/* Input pipeline of one rank; off when threads = 0 (batches are then always ready). */
+typedef struct {
+  gint64 threads;          /* loader threads per rank */
+  gint64 bytes_per_sample; /* from storage */
+  double cpu_s_per_sample; /* one core, decoding */
+  gint64 prefetch;         /* micro-batches that may be ready ahead */
+  gint64 device_bytes_per_sample; /* host to device */
+} LsInput;
+
+typedef struct {
+  char *name;
+  LsModel *model;
+  LsPrecision precision;
+  const LsSoftware *software;
+  LsAttention attention; /* what the software asks for, before the device's own limits */
+  LsLayout layout;
+  guint gpus;            /* of the cluster; ranks <= gpus, the rest idle */
+  guint *gpu_of_rank;    /* layout.ranks entries */
+  gint64 global_batch, micro_batch; /* samples */
+  gint64 microbatches;   /* per replica and step: global / (micro x data) */
+  gint64 seq_len;        /* tokens per sample; 1 for models without tokens */
+  gboolean sequence_parallel;
+  LsScheduleKind schedule;
+  guint *layers_per_stage; /* layout.pipeline entries, sum ls_model_n_layers() */
+  gint64 vocab;            /* of the model, padded so that tensor divides it; 0 for layer lists */
+  LsZero zero;
+  LsRecompute recompute;
+  LsOptimizer optimizer;
+  LsInput input;
+  gint64 steps;
+} LsWorkload;
+
+/* One rank each on `ranks` GPUs, all data parallel, bf16, AdamW, micro-batch 1, one micro-batch, 1
+ * step; takes the model. Fields may be changed; then ls_workload_resolve(). */
+LsWorkload *ls_workload_new_default (LsModel *model, guint ranks);
+/* Fills what follows from the rest: layout.ranks and data (when data = 0: from `gpus`), microbatches,
+ * layers_per_stage (when NULL), gpu_of_rank, vocab. LS_ERROR_CONFIG with the first contradiction. */
+gboolean ls_workload_resolve (LsWorkload *workload, GError **error);
+LsWorkload *ls_workload_copy (const LsWorkload *workload);
+void ls_workload_free (LsWorkload *workload);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsWorkload, ls_workload_free)
+
+/* Micro-batches whose activations stage `stage` holds at once. GPipe m; 1F1B min (p - stage, m).
+ * source: Narayanan et al., SC21, section 2.2. */
+gint64 ls_workload_in_flight (const LsWorkload *workload, guint stage);
+/* Bytes that one optimizer update reads and writes per parameter that the rank owns. */
+double ls_workload_optimizer_traffic (const LsWorkload *workload);
+/* FLOPs of one step over all ranks: the model's (no recompute, attention in full). */
+double ls_workload_model_flops (const LsWorkload *workload);
+/* Format and dense peak against which MFU is counted, per GPU. */
+double ls_workload_peak_flops_per_s (const LsWorkload *workload, const LsAccelerator *accelerator);
+
+const char *ls_schedule_name (LsScheduleKind kind);
+const char *ls_recompute_mode_name (LsRecomputeMode mode);
+const char *ls_recompute_unit_name (LsRecomputeUnit unit);
+const char *ls_optimizer_name (LsOptimizerKind kind);
