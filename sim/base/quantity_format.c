@@ -123,6 +123,8 @@ static char *shortest (double value, double scaled, const char *unit, LsDimensio
     double back = 0;
 
     g_ascii_formatd (number, sizeof number, format, scaled);
+    if (strchr (number, 'e') != NULL && fabs (scaled) >= 1e-4 && fabs (scaled) < 1e15)
+      continue; /* 80, not 8e+01 */
     text = join (number, unit);
     if (ls_quantity_parse (text, dimension, &back, NULL) && back == value)
       return g_steal_pointer (&text);
