@@ -1,0 +1,100 @@
+/* The engine: a clock, resources, devices, ranks that run programs, and the loop that moves time.
+ *
+ * Model:      docs/architecture.md. Transfers share links max-min fairly (first layer); kernels share
+ *             what transfers leave of their own device (second layer). All changes of one instant are
+ *             collected and solved once before the clock moves.
+ * Invariants: see fixed.h (exact sums) and ls_engine_check(). No global state: engines are independent.
+ * Call order: add resources, devices, ranks, groups, expander, observers; run; read; free.
+ * Cost:       O(log n) per event; an activity that meets nobody costs one event and no solver.
+ *
+ * Ownership: the engine references programs; it borrows the expander, tables and observers.
+ */
+#pragma once
+
+#include "engine/observer.h"
+#include "engine/program.h"
+#include "engine/transfer.h"
+
+#define LS_MAX_PARTS 24
+
+typedef struct LsEngine LsEngine;
+
+LsEngine *ls_engine_new (void);
+void ls_engine_free (LsEngine *engine);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsEngine, ls_engine_free)
+
+/* A resource of `per_s` units per second; returns its number. */
+guint ls_engine_add_resource (LsEngine *engine, const char *name, double per_s);
+/* A GPU (or a host): two resources of its own, `name/sm` (capacity 1) and `name/hbm`.
+ * Transfers may use at most half of memory_bytes_per_s; kernels share the rest. */
+guint ls_engine_add_device (LsEngine *engine, const char *name, double memory_bytes_per_s);
+guint ls_engine_device_sm (const LsEngine *engine, guint device);     /* resource number */
+guint ls_engine_device_memory (const LsEngine *engine, guint device); /* resource number */
+/* A rank running `program` (NULL: passive) on `device`; `host_device` for LS_OP_HOST or LS_NO_INDEX. Returns its number. */
+guint ls_engine_add_rank (LsEngine *engine, LsProgram *program, guint device, guint host_device);
+/* A group of distinct ranks, in position order. `axis` is the caller's numbering. A rank may be in it once. */
+guint ls_engine_add_group (LsEngine *engine, const guint *ranks, guint n_ranks, guint axis);
+/* `slot` of `rank` (LsOp.slot) now means `group`, of which it must be a member. */
+void ls_engine_set_slot (LsEngine *engine, guint rank, guint slot, guint group);
+/* values[rank], borrowed, for LS_OP_WORK_TABLE / LS_OP_PEER_TABLE; returns the table's number. */
+guint ls_engine_add_table (LsEngine *engine, const gint64 *values);
+void ls_engine_set_expander (LsEngine *engine, const LsExpander *expander, gpointer self);
+/* Up to 4 observers; `op` and `memory` are called for observed ranks only. */
+void ls_engine_add_observer (LsEngine *engine, const LsObserver *observer, gpointer self);
+void ls_engine_observe_rank (LsEngine *engine, guint rank, gboolean observed);
+/* Scales the work of every kernel and host operation: returns ps alone for this execution. NULL: as written. Must be pure. */
+typedef gint64 (*LsWorkFunc) (gpointer self, guint rank, guint stream, gint64 ordinal, const LsOp *op, gint64 work_ps);
+void ls_engine_set_work_func (LsEngine *engine, LsWorkFunc func, gpointer self);
+/* Called at the receiver when a put has arrived. */
+typedef void (*LsPutHandler) (gpointer self, LsEngine *engine, guint rank_to, guint rank_from, const LsOp *op);
+void ls_engine_set_put_handler (LsEngine *engine, LsPutHandler handler, gpointer self);
+/* Which account part idle time is charged to when no cause is known (before the first and after the last operation). */
+void ls_engine_set_idle_part (LsEngine *engine, guint part);
+
+/* Timers. Priority: lower runs first at equal times; then order of scheduling. Handle 0 is never given. */
+typedef void (*LsTimerFunc) (gpointer self, LsEngine *engine);
+guint64 ls_engine_schedule (LsEngine *engine, gint64 at_ps, guint priority, LsTimerFunc func, gpointer self);
+gboolean ls_engine_cancel_timer (LsEngine *engine, guint64 handle);
+gboolean ls_engine_reschedule_timer (LsEngine *engine, guint64 handle, gint64 at_ps);
+
+/* While running (from callbacks) or between runs: */
+/* New capacity, zero included (what runs over it stands still). */
+void ls_engine_set_capacity (LsEngine *engine, guint resource, double per_s);
+/* Speed of a device's SMs as a fraction of nominal (throttling, failure: 0). */
+void ls_engine_set_device_speed (LsEngine *engine, guint device, double fraction);
+/* Drops the running or waiting operation of the stream as if it had ended now; FALSE if there is none.
+ * A collective or message is dropped for all its members. */
+gboolean ls_engine_cancel (LsEngine *engine, guint rank, guint stream);
+/* Cancels what the rank does and continues all its streams at `target` marks with given outermost counter. */
+void ls_engine_move (LsEngine *engine, guint rank, guint stream, LsMark target, const gint32 *counters);
+
+/* Runs until nothing is left or `until_ps` (G_MAXINT64: no limit). LS_ERROR_RUN on a deadlock, naming the cycle
+ * of who waits for whom; LS_ERROR_INTERRUPTED when *stop became non-zero. */
+gboolean ls_engine_run (LsEngine *engine, gint64 until_ps, const volatile gint *stop, GError **error);
+
+gint64 ls_engine_now_ps (const LsEngine *engine);
+guint64 ls_engine_n_events (const LsEngine *engine);     /* events dispatched */
+guint64 ls_engine_n_operations (const LsEngine *engine); /* operations completed, over all ranks */
+guint ls_engine_n_ranks (const LsEngine *engine);
+guint ls_engine_n_resources (const LsEngine *engine);
+const char *ls_engine_resource_name (const LsEngine *engine, guint resource);
+double ls_engine_resource_per_s (const LsEngine *engine, guint resource);
+double ls_engine_resource_carried (const LsEngine *engine, guint resource); /* units carried so far by ended transfers */
+guint ls_engine_n_groups (const LsEngine *engine);
+guint ls_engine_group_size (const LsEngine *engine, guint group);
+guint ls_engine_group_axis (const LsEngine *engine, guint group);
+const guint32 *ls_engine_group_ranks (const LsEngine *engine, guint group);
+LsProgram *ls_engine_rank_program (const LsEngine *engine, guint rank); /* (transfer none) */
+guint ls_engine_rank_device (const LsEngine *engine, guint rank);
+/* Account of the rank's main stream: ps per part up to now, LS_MAX_PARTS entries; they sum to now. */
+void ls_engine_account (LsEngine *engine, guint rank, gint64 *parts_ps);
+gint64 ls_engine_bytes_sent (const LsEngine *engine, guint rank);
+gint64 ls_engine_bytes_received (const LsEngine *engine, guint rank);
+double ls_engine_flops (const LsEngine *engine, guint rank); /* of ended kernels */
+/* Memory: bytes now, at the peak, and by kind at the peak (LS_MEMORY_KINDS entries). */
+gint64 ls_engine_memory_peak (const LsEngine *engine, guint rank, gint64 *by_kind);
+gint64 ls_engine_memory_now (const LsEngine *engine, guint rank, guint kind);
+/* Walks everything and asserts conservation; for tests and slow builds. */
+void ls_engine_check (LsEngine *engine);
+/* Bytes of run-time state per rank, for the benchmark. */
+gsize ls_engine_rank_size_bytes (const LsEngine *engine);

@@ -1,0 +1,255 @@
+/* Event queue: see event_queue.h for model, invariants and cost. */
+#include "engine/event_queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+
+#define SLOT_BITS 24
+#define SEQUENCE_BITS 38
+#define SLOT_MASK ((G_GUINT64_CONSTANT (1) << SLOT_BITS) - 1)
+#define PRIORITY_MAX 3u
+/* The root lies at array index 3, so that the children of each entry fill one cache line. */
+#define ROOT_OFFSET 3u
+#define LINE_BYTES 64u
+#define FREE_SLOT G_MAXUINT32
+
+typedef struct {
+  gint64 time_ps;
+  guint64 order; /* priority, sequence, slot from the most to the least significant bit */
+} Key;
+
+typedef struct {
+  guint32 position; /* heap index, FREE_SLOT when free */
+  guint32 generation;
+  LsEvent event;
+} Slot;
+
+struct LsEventQueue {
+  Key *keys; /* heap index i is keys[i + ROOT_OFFSET] */
+  Slot *slots;
+  guint32 *free_slots;
+  guint32 n_free;
+  guint32 length; /* entries in the heap, the hole at the root included */
+  guint32 capacity;
+  guint64 sequence;
+  gboolean hole; /* the root was popped and not yet replaced */
+};
+
+static inline gboolean
+key_less (Key a, Key b) {
+  return a.time_ps < b.time_ps || (a.time_ps == b.time_ps && a.order < b.order);
+}
+
+static inline Key *
+key_at (const LsEventQueue *queue, guint32 index) {
+  return &queue->keys[index + ROOT_OFFSET];
+}
+
+static inline void
+place (LsEventQueue *queue, guint32 index, Key key) {
+  *key_at (queue, index) = key;
+  queue->slots[key.order & SLOT_MASK].position = index;
+}
+
+static void
+grow (LsEventQueue *queue) {
+  guint32 capacity = queue->capacity ? queue->capacity * 2 : 64;
+  LS_REQUIRE (capacity <= SLOT_MASK + 1, "more than 2^24 pending events");
+  gsize bytes = (((gsize) capacity + ROOT_OFFSET + 1) * sizeof (Key) + LINE_BYTES - 1) / LINE_BYTES;
+  Key *keys = aligned_alloc (LINE_BYTES, bytes * LINE_BYTES);
+  LS_REQUIRE (keys != NULL, "out of memory for the event queue");
+  if (queue->capacity) {
+    memcpy (keys, queue->keys, ((gsize) queue->length + ROOT_OFFSET) * sizeof (Key));
+    free (queue->keys);
+  }
+  queue->keys = keys;
+  queue->slots = g_renew (Slot, queue->slots, capacity);
+  queue->free_slots = g_renew (guint32, queue->free_slots, capacity);
+  /* Slot 0 is never given, so that 0 can mean "none". */
+  for (guint32 slot = capacity - 1; slot >= MAX (queue->capacity, 1u); slot--) {
+    queue->slots[slot] = (Slot){ .position = FREE_SLOT };
+    queue->free_slots[queue->n_free++] = slot;
+  }
+  queue->capacity = capacity;
+}
+
+LsEventQueue *
+ls_event_queue_new (void) {
+  LsEventQueue *queue = g_new0 (LsEventQueue, 1);
+  grow (queue);
+  queue->slots[0] = (Slot){ .position = FREE_SLOT };
+  return queue;
+}
+
+void
+ls_event_queue_free (LsEventQueue *queue) {
+  if (!queue)
+    return;
+  free (queue->keys);
+  g_free (queue->slots);
+  g_free (queue->free_slots);
+  g_free (queue);
+}
+
+static void
+sift_up (LsEventQueue *queue, guint32 index, Key key) {
+  while (index > 0) {
+    guint32 parent = (index - 1) / 4;
+    Key above = *key_at (queue, parent);
+    if (!key_less (key, above))
+      break;
+    place (queue, index, above);
+    index = parent;
+  }
+  place (queue, index, key);
+}
+
+static void
+sift_down (LsEventQueue *queue, guint32 index, Key key) {
+  const guint32 length = queue->length;
+  for (;;) {
+    guint32 first = 4 * index + 1;
+    if (first >= length)
+      break;
+    guint32 last = MIN (first + 4, length);
+    guint32 least = first;
+    Key best = *key_at (queue, first);
+    for (guint32 child = first + 1; child < last; child++) {
+      Key candidate = *key_at (queue, child);
+      if (key_less (candidate, best)) {
+        best = candidate;
+        least = child;
+      }
+    }
+    if (!key_less (best, key))
+      break;
+    place (queue, index, best);
+    index = least;
+  }
+  place (queue, index, key);
+}
+
+static void
+fill_hole (LsEventQueue *queue) {
+  if (!queue->hole)
+    return;
+  queue->hole = FALSE;
+  queue->length--;
+  if (queue->length > 0)
+    sift_down (queue, 0, *key_at (queue, queue->length));
+}
+
+static inline guint64
+make_order (LsEventQueue *queue, guint priority, guint32 slot) {
+  guint64 sequence = queue->sequence++;
+  LS_REQUIRE (sequence < (G_GUINT64_CONSTANT (1) << SEQUENCE_BITS), "more than 2^38 events");
+  return ((guint64) priority << (SLOT_BITS + SEQUENCE_BITS)) | (sequence << SLOT_BITS) | slot;
+}
+
+guint32
+ls_event_queue_push (LsEventQueue *queue, gint64 time_ps, guint priority, LsEvent event) {
+  LS_ASSERT (priority <= PRIORITY_MAX);
+  if (G_UNLIKELY (queue->n_free == 0 || queue->length + 1 >= queue->capacity))
+    grow (queue);
+  guint32 slot = queue->free_slots[--queue->n_free];
+  queue->slots[slot].event = event;
+  Key key = { time_ps, make_order (queue, priority, slot) };
+  if (queue->hole) {
+    queue->hole = FALSE;
+    sift_down (queue, 0, key);
+  } else {
+    sift_up (queue, queue->length++, key);
+  }
+  return slot;
+}
+
+gboolean
+ls_event_queue_is_empty (const LsEventQueue *queue) {
+  return ls_event_queue_length (queue) == 0;
+}
+
+guint
+ls_event_queue_length (const LsEventQueue *queue) {
+  return queue->length - (queue->hole ? 1 : 0);
+}
+
+gint64
+ls_event_queue_peek_time (LsEventQueue *queue) {
+  fill_hole (queue);
+  LS_ASSERT (queue->length > 0);
+  return key_at (queue, 0)->time_ps;
+}
+
+static inline void
+release_slot (LsEventQueue *queue, guint32 slot) {
+  queue->slots[slot].position = FREE_SLOT;
+  queue->slots[slot].generation++;
+  queue->free_slots[queue->n_free++] = slot;
+}
+
+LsEvent
+ls_event_queue_pop (LsEventQueue *queue, gint64 *time_ps) {
+  fill_hole (queue);
+  LS_ASSERT (queue->length > 0);
+  Key key = *key_at (queue, 0);
+  guint32 slot = (guint32) (key.order & SLOT_MASK);
+  LsEvent event = queue->slots[slot].event;
+  release_slot (queue, slot);
+  queue->hole = TRUE;
+  if (time_ps)
+    *time_ps = key.time_ps;
+  return event;
+}
+
+/* The entry at `index` was replaced by `key`, which may belong higher or lower. */
+static void
+resift (LsEventQueue *queue, guint32 index, Key key) {
+  if (index > 0 && key_less (key, *key_at (queue, (index - 1) / 4)))
+    sift_up (queue, index, key);
+  else
+    sift_down (queue, index, key);
+}
+
+void
+ls_event_queue_cancel (LsEventQueue *queue, guint32 slot) {
+  fill_hole (queue);
+  guint32 index = queue->slots[slot].position;
+  LS_REQUIRE (slot < queue->capacity && index != FREE_SLOT, "cancelling an event that is not pending");
+  release_slot (queue, slot);
+  queue->length--;
+  if (index < queue->length)
+    resift (queue, index, *key_at (queue, queue->length));
+}
+
+void
+ls_event_queue_reschedule (LsEventQueue *queue, guint32 slot, gint64 time_ps) {
+  fill_hole (queue);
+  guint32 index = queue->slots[slot].position;
+  LS_REQUIRE (slot < queue->capacity && index != FREE_SLOT, "rescheduling an event that is not pending");
+  guint priority = (guint) (key_at (queue, index)->order >> (SLOT_BITS + SEQUENCE_BITS));
+  Key key = { time_ps, make_order (queue, priority, slot) };
+  resift (queue, index, key);
+}
+
+guint32
+ls_event_queue_generation (const LsEventQueue *queue, guint32 slot) {
+  return queue->slots[slot].generation;
+}
+
+gboolean
+ls_event_queue_is_pending (const LsEventQueue *queue, guint32 slot, guint32 generation) {
+  return slot > 0 && slot < queue->capacity && queue->slots[slot].position != FREE_SLOT
+         && queue->slots[slot].generation == generation;
+}
+
+void
+ls_event_queue_check (LsEventQueue *queue) {
+  fill_hole (queue);
+  for (guint32 i = 0; i < queue->length; i++) {
+    Key key = *key_at (queue, i);
+    LS_REQUIRE (i == 0 || !key_less (key, *key_at (queue, (i - 1) / 4)), "heap order broken at %u", i);
+    LS_REQUIRE (queue->slots[key.order & SLOT_MASK].position == i, "slot index broken at %u", i);
+  }
+}
