@@ -27,6 +27,7 @@ typedef struct {
   gint64 saved_bytes;     /* forward: kept from its end until the layer's backward */
   gint64 workspace_bytes; /* live only while it runs */
   gboolean core;          /* part of the attention core: selective recompute drops and repeats it */
+  gboolean overlaps_next; /* collective: may run beside the next operation; the one after waits for it */
   LsPhaseName phase;      /* backward list: LS_PHASE_BACKWARD, or INPUT_GRAD / WEIGHT_GRAD when split */
 } LsLayerOp;
 
