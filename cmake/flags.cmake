@@ -10,7 +10,7 @@ set (CMAKE_C_FLAGS_DEBUG "-O0 -g")
 
 add_library (ls_flags INTERFACE)
 target_compile_options (ls_flags INTERFACE
-  -Wall -Wextra -Wconversion -Wshadow -Werror -ffp-contract=off -fno-semantic-interposition)
+  -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${LS_WERROR}>:-Werror> -ffp-contract=off)
 # -std=c11 hides POSIX; signals, terminals and files need it.
 target_compile_definitions (ls_flags INTERFACE
   _DEFAULT_SOURCE
