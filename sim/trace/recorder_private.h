@@ -1,0 +1,41 @@
+/* Inside of the recorder, shared by its files. Private to sim/trace. */
+#pragma once
+
+#include "trace/id_map.h"
+#include "trace/recorder.h"
+#include "trace/series.h"
+
+/* A cause whose row has not come yet. */
+typedef struct {
+  guint32 event;
+  guint32 rank;
+  gint64 ordinal;
+  guint16 stream;
+} LsPendingCause;
+
+struct LsRecorder {
+  char *path;
+  sqlite3 *db;
+  const LsTraceMeta *meta;
+  LsTraceSelection *selection;
+  LsRecorderOptions options;
+  LsObserver observer;
+  LsTraceNames names;
+  LsTraceWriter *writer;
+  LsTraceSeries *series;
+  /* row ids so far; the ids of the last two steps ended at these events */
+  guint32 n_events, n_collectives, old_events, last_events;
+  guint64 n_steps;
+  LsIdMap **streams;    /* [rank][stream]: ordinal -> event; NULL for ranks without rows */
+  LsIdMap *collectives; /* [group]: sequence -> collective */
+  gboolean *group_seen;
+  GArray *pending;        /* of LsPendingCause, in event order */
+  gint64 *caused_wait_ps; /* [rank], in the current step */
+  GPtrArray *values;      /* of SQL statements, run at the end */
+  gboolean finished;
+  double index_s;
+};
+
+/* recorder_ops.c: LsObserver.op, and causes that came later. */
+void ls_recorder_on_op (gpointer self, const LsOpRecord *record);
+void ls_recorder_settle_causes (LsRecorder *recorder);
