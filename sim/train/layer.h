@@ -27,12 +27,12 @@ typedef struct {
   gint64 saved_bytes;     /* forward: kept from its end until the layer's backward */
   gint64 workspace_bytes; /* live only while it runs */
   gboolean core;          /* part of the attention core: selective recompute drops and repeats it */
-  gboolean overlaps_next; /* collective: may run beside the next operation; the one after waits for it */
+  gboolean overlaps_next; /* collective: the next operation need not wait for it; all later ones do */
   LsPhaseName phase;      /* backward list: LS_PHASE_BACKWARD, or INPUT_GRAD / WEIGHT_GRAD when split */
 } LsLayerOp;
 
 typedef struct {
-  const char *name;       /* "embedding", "block", "head", or the layer's name in a layer list */
+  char *name;             /* "embedding", "block", "head", or the block of a layer list */
   guint n_forward, n_backward;
   LsLayerOp *forward, *backward;
   gint64 parameters;      /* on this rank */

@@ -17,8 +17,9 @@
 
 typedef struct {
   guint tensor, data, pipeline;
-  guint ranks;                   /* their product */
-  LsAxis order[LS_LAYOUT_AXES];  /* a permutation of LS_AXIS_TENSOR, _DATA, _PIPELINE; innermost first */
+  guint ranks; /* their product */
+  LsAxis order
+      [LS_LAYOUT_AXES]; /* a permutation of LS_AXIS_TENSOR, _DATA, _PIPELINE; innermost first */
 } LsLayout;
 
 typedef struct {

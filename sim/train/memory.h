@@ -15,10 +15,10 @@
 
 typedef struct {
   gint64 bytes[LS_N_MEMORY]; /* by kind, at the peak */
-  gint64 logits_bytes;       /* part of the activations (and of the buffers) that belongs to the logits */
-  gint64 gathered_bytes;     /* part of the buffers: gathered layers of ZeRO-3 */
-  gint64 bucket_bytes;       /* part of the buffers: gradient buckets */
-  gint64 allocated_bytes;    /* sum of bytes[] */
+  gint64 logits_bytes; /* part of the activations (and of the buffers) that belongs to the logits */
+  gint64 gathered_bytes;  /* part of the buffers: gathered layers of ZeRO-3 */
+  gint64 bucket_bytes;    /* part of the buffers: gradient buckets */
+  gint64 allocated_bytes; /* sum of bytes[] */
   gint64 reserved_bytes;
   gint64 physical_bytes, context_bytes, communication_bytes;
   gint64 capacity_bytes;

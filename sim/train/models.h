@@ -16,10 +16,11 @@ typedef enum { LS_NORM_LAYER, LS_NORM_RMS } LsNormKind;
 /* Sizes of a decoder-only (or, with `bidirectional`, encoder) transformer. */
 typedef struct {
   gint64 layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
-  gint64 max_seq;         /* longest sequence; learned positions are a table of this many rows */
-  gint64 published_vocab; /* before padding to a multiple that tensor parallelism can divide; 0: as vocab */
-  gboolean gated;         /* SwiGLU: gate, up and down matrices; else up, activation (GeLU), down */
-  gboolean rms_norm;      /* one vector of weights; else LayerNorm with weights and biases */
+  gint64 max_seq; /* longest sequence; learned positions are a table of this many rows */
+  gint64
+      published_vocab; /* before padding to a multiple that tensor parallelism can divide; 0: as vocab */
+  gboolean gated;      /* SwiGLU: gate, up and down matrices; else up, activation (GeLU), down */
+  gboolean rms_norm; /* one vector of weights; else LayerNorm with weights and biases */
   gboolean tied_embeddings;
   gboolean learned_positions; /* else rotary or ALiBi: no parameters */
   gboolean rotary;            /* an extra elementwise pass over queries and keys */
@@ -29,17 +30,17 @@ typedef struct {
 } LsTransformer;
 
 /* Elements of a layer list. X(ID, "word") */
-#define LS_ELEMENTS(X)                                                                             \
-  X (CONVOLUTION, "convolution")                                                                   \
-  X (LINEAR, "linear")                                                                             \
-  X (BATCH_NORM, "batch_norm")                                                                     \
-  X (LAYER_NORM, "layer_norm")                                                                     \
-  X (RELU, "relu")                                                                                 \
-  X (GELU, "gelu")                                                                                 \
-  X (ADD, "add")                                                                                   \
-  X (MAX_POOL, "max_pool")                                                                         \
-  X (AVERAGE_POOL, "average_pool")                                                                 \
-  X (DROPOUT, "dropout")                                                                           \
+#define LS_ELEMENTS(X)             \
+  X (CONVOLUTION, "convolution")   \
+  X (LINEAR, "linear")             \
+  X (BATCH_NORM, "batch_norm")     \
+  X (LAYER_NORM, "layer_norm")     \
+  X (RELU, "relu")                 \
+  X (GELU, "gelu")                 \
+  X (ADD, "add")                   \
+  X (MAX_POOL, "max_pool")         \
+  X (AVERAGE_POOL, "average_pool") \
+  X (DROPOUT, "dropout")           \
   X (CROSS_ENTROPY, "cross_entropy")
 
 #define LS_ENUM_ELEMENT(id, name) LS_ELEMENT_##id,
@@ -54,6 +55,7 @@ typedef struct {
   gint64 out_channels, out_height, out_width;
   gint64 kernel_height, kernel_width, stride, groups; /* convolution and pools */
   gboolean bias;
+  gboolean shares_input; /* reads a tensor that an earlier element reads too (a projection) */
 } LsElement;
 
 typedef enum { LS_MODEL_TRANSFORMER, LS_MODEL_LAYERS } LsModelKind;
@@ -69,15 +71,17 @@ typedef struct {
 typedef struct {
   const char *name;
   const char *title;
-  LsTransformer transformer;       /* layers = 0: a layer list made by `build` */
+  LsTransformer transformer; /* layers = 0: a layer list made by `build` */
   LsModel *(*build) (const char *name);
-  double published_parameters;     /* as the source prints it */
-  double published_tolerance;      /* relative: the digits printed */
+  double published_parameters; /* as the source prints it */
+  double published_tolerance;  /* relative: the digits printed */
   const char *source;
 } LsModelPreset;
 
 guint ls_model_preset_count (void);
 const LsModelPreset *ls_model_preset_get (guint i);
+/* Names of all presets, ended by NULL. */
+const char *const *ls_model_preset_names (void);
 /* LS_ERROR_CONFIG with the nearest name when there is none. */
 LsModel *ls_model_new_preset (const char *name, GError **error);
 LsModel *ls_model_new_transformer (const char *name, const LsTransformer *transformer);

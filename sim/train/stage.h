@@ -27,7 +27,8 @@ typedef struct {
   gint64 boundary_bytes; /* activation sent to the next stage (and gradient back), per rank */
   gint64 boundary_gather_bytes; /* tensor all-gather (total) that the receiver runs to make the
                                  * boundary whole again (scatter/gather of SC21, 4.1); 0: none */
-  gint64 embedding_gradient_elements; /* tied embeddings on two stages: to be summed over them; else 0 */
+  gint64
+      embedding_gradient_elements; /* tied embeddings on two stages: to be summed over them; else 0 */
 } LsStage;
 
 LsStage *ls_stage_new (const LsWorkload *workload, guint stage, const LsAccelerator *accelerator);

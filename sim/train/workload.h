@@ -15,19 +15,19 @@
 #include "train/models.h"
 
 /* Words of a scenario; X(ID, "word"). */
-#define LS_SCHEDULES(X)                                                                            \
-  X (GPIPE, "gpipe") /* all forwards, then all backwards */                                        \
+#define LS_SCHEDULES(X)                                     \
+  X (GPIPE, "gpipe") /* all forwards, then all backwards */ \
   X (1F1B, "1f1b")   /* warm-up, one forward one backward, drain */
-#define LS_RECOMPUTE_MODES(X)                                                                      \
-  X (NONE, "none")                                                                                 \
-  X (SELECTIVE, "selective") /* only the attention core is run again */                            \
+#define LS_RECOMPUTE_MODES(X)                                           \
+  X (NONE, "none")                                                      \
+  X (SELECTIVE, "selective") /* only the attention core is run again */ \
   X (FULL, "full")           /* layers are run again from their kept input */
-#define LS_RECOMPUTE_UNITS(X)                                                                      \
-  X (BLOCK, "block")         /* inputs kept every k layers; each layer is run again */             \
+#define LS_RECOMPUTE_UNITS(X)                                                          \
+  X (BLOCK, "block")         /* inputs kept every k layers; each layer is run again */ \
   X (OPERATION, "operation") /* every k-th layer keeps all; the chain between is run again */
-#define LS_OPTIMIZERS(X)                                                                           \
-  X (ADAM, "adam")                                                                                 \
-  X (ADAMW, "adamw")                                                                               \
+#define LS_OPTIMIZERS(X) \
+  X (ADAM, "adam")       \
+  X (ADAMW, "adamw")     \
   X (SGD, "sgd")
 
 #define LS_ENUM_SCHEDULE(id, name) LS_SCHEDULE_##id,
@@ -41,20 +41,20 @@ typedef enum { LS_OPTIMIZERS (LS_ENUM_OPTIMIZER) LS_N_OPTIMIZERS } LsOptimizerKi
 
 /* Formats of what is stored and sent. A format whose `_used` is FALSE takes no bytes. */
 typedef struct {
-  LsFormat compute;       /* matmuls, activations, gathered parameters */
-  LsFormat parameters;    /* the copy of the parameters that stays resident (or is sharded) */
-  LsFormat gradients;     /* accumulated gradients */
-  LsFormat master;        /* the optimizer's own copy of the parameters, beside `parameters` */
+  LsFormat compute;    /* matmuls, activations, gathered parameters */
+  LsFormat parameters; /* the copy of the parameters that stays resident (or is sharded) */
+  LsFormat gradients;  /* accumulated gradients */
+  LsFormat master;     /* the optimizer's own copy of the parameters, beside `parameters` */
   gboolean master_used;
   LsFormat optimizer;     /* each moment */
   LsFormat communication; /* gradients while they are reduced */
 } LsPrecision;
 
 typedef struct {
-  int stage;            /* 0: data parallel; 1 optimizer, 2 + gradients, 3 + parameters sharded */
-  gboolean overlap;     /* collectives run beside compute */
-  gint64 bucket_bytes;  /* gradients per reduction, stages 0-2 */
-  gint64 prefetch;      /* layers gathered ahead of the one that computes, stage 3 */
+  int stage;           /* 0: data parallel; 1 optimizer, 2 + gradients, 3 + parameters sharded */
+  gboolean overlap;    /* collectives run beside compute */
+  gint64 bucket_bytes; /* gradients per reduction, stages 0-2 */
+  gint64 prefetch;     /* layers gathered ahead of the one that computes, stage 3 */
 } LsZero;
 
 typedef struct {
@@ -71,10 +71,10 @@ typedef struct {
 
 /* Input pipeline of one rank; off when threads = 0 (batches are then always ready). */
 typedef struct {
-  gint64 threads;          /* loader threads per rank */
-  gint64 bytes_per_sample; /* from storage */
-  double cpu_s_per_sample; /* one core, decoding */
-  gint64 prefetch;         /* micro-batches that may be ready ahead */
+  gint64 threads;                 /* loader threads per rank */
+  gint64 bytes_per_sample;        /* from storage */
+  double cpu_s_per_sample;        /* one core, decoding */
+  gint64 prefetch;                /* micro-batches that may be ready ahead */
   gint64 device_bytes_per_sample; /* host to device */
 } LsInput;
 
@@ -85,11 +85,11 @@ typedef struct {
   const LsSoftware *software;
   LsAttention attention; /* what the software asks for, before the device's own limits */
   LsLayout layout;
-  guint gpus;            /* of the cluster; ranks <= gpus, the rest idle */
-  guint *gpu_of_rank;    /* layout.ranks entries */
+  guint gpus;                       /* of the cluster; ranks <= gpus, the rest idle */
+  guint *gpu_of_rank;               /* layout.ranks entries */
   gint64 global_batch, micro_batch; /* samples */
-  gint64 microbatches;   /* per replica and step: global / (micro x data) */
-  gint64 seq_len;        /* tokens per sample; 1 for models without tokens */
+  gint64 microbatches;              /* per replica and step: global / (micro x data) */
+  gint64 seq_len;                   /* tokens per sample; 1 for models without tokens */
   gboolean sequence_parallel;
   LsScheduleKind schedule;
   guint *layers_per_stage; /* layout.pipeline entries, sum ls_model_n_layers() */
@@ -110,6 +110,11 @@ gboolean ls_workload_resolve (LsWorkload *workload, GError **error);
 LsWorkload *ls_workload_copy (const LsWorkload *workload);
 void ls_workload_free (LsWorkload *workload);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsWorkload, ls_workload_free)
+
+/* The first size of the model that the tensor ranks cannot split ("heads"), NULL when there is none. */
+const char *ls_workload_unsplit (const LsWorkload *workload, gint64 *size);
+/* Moments that the optimizer keeps per parameter: Adam 2, SGD 1 with momentum, else 0. */
+guint ls_optimizer_moments (const LsOptimizer *optimizer);
 
 /* Micro-batches whose activations stage `stage` holds at once. GPipe m; 1F1B min (p - stage, m).
  * source: Narayanan et al., SC21, section 2.2. */

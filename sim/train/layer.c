@@ -1,0 +1,207 @@
+/* Layer plans: freeing, sums, and the builder that all kinds of layers share.
+ *
+ * Model:      a linear map of i inputs and o outputs on T tokens is 2 T i o FLOPs forward, the same
+ *             for the gradient of its input and again for that of its weights.
+ * Invariants: every kernel of a plan has been finished with the software's gaps; zero-size kernels
+ *             are never added, so that each operation of a trace really ran.
+ */
+#include "train/layer.h"
+
+#include "base/assert.h"
+#include "train/layer_builder.h"
+
+void ls_layer_plan_free (LsLayerPlan *plan) {
+  if (plan == NULL)
+    return;
+  g_free (plan->name);
+  g_free (plan->forward);
+  g_free (plan->backward);
+  g_free (plan);
+}
+
+gint64 ls_layer_plan_saved_bytes (const LsLayerPlan *plan) {
+  gint64 bytes = 0;
+
+  for (guint i = 0; i < plan->n_forward; i++)
+    bytes += plan->forward[i].saved_bytes;
+  return bytes;
+}
+
+gint64 ls_layer_plan_saved_core_bytes (const LsLayerPlan *plan) {
+  gint64 bytes = 0;
+
+  for (guint i = 0; i < plan->n_forward; i++)
+    if (plan->forward[i].core)
+      bytes += plan->forward[i].saved_bytes;
+  return bytes;
+}
+
+void ls_layer_builder_init (LsLayerBuilder *builder, const LsWorkload *workload,
+                            const LsAccelerator *accelerator, const char *name) {
+  *builder = (LsLayerBuilder){
+      .workload = workload,
+      .format = workload->precision.compute,
+      .tensor = workload->layout.tensor,
+      .sequence_parallel = workload->sequence_parallel,
+      .batch = workload->micro_batch,
+      .seq = workload->seq_len,
+      .tokens = workload->micro_batch * workload->seq_len,
+      .plan = g_new0 (LsLayerPlan, 1),
+  };
+  ls_device_init (&builder->device, accelerator, LS_CLOCK_SUSTAINED, workload->software);
+  builder->attention = ls_device_attention (&builder->device, workload->attention);
+  builder->element_bytes = ls_format_bytes (builder->format);
+  builder->plan->name = g_strdup (name);
+}
+
+LsLayerPlan *ls_layer_builder_finish (LsLayerBuilder *builder) {
+  return g_steal_pointer (&builder->plan);
+}
+
+void ls_layer_builder_side (LsLayerBuilder *builder, LsSide side) {
+  builder->side = side;
+}
+
+/* Appends an operation to the current side. Arrays grow by doubling at powers of two. */
+static LsLayerOp *append (LsLayerBuilder *builder, const LsLayerOp *op) {
+  const gboolean forward = builder->side == LS_SIDE_FORWARD;
+  LsLayerOp **ops = forward ? &builder->plan->forward : &builder->plan->backward;
+  guint *n = forward ? &builder->plan->n_forward : &builder->plan->n_backward;
+
+  if ((*n & (*n - 1)) == 0)
+    *ops = g_renew (LsLayerOp, *ops, MAX (1, 2 * *n));
+  (*ops)[*n] = *op;
+  return &(*ops)[(*n)++];
+}
+
+LsLayerOp *ls_layer_add_kernel (LsLayerBuilder *builder, const char *name, LsKind kind,
+                                LsKernelCost cost) {
+  LsLayerOp op = {
+      .name = name,
+      .kind = kind,
+      .cost = cost,
+      .phase = builder->side == LS_SIDE_FORWARD ? LS_PHASE_FORWARD : LS_PHASE_BACKWARD,
+  };
+
+  ls_kernel_finish (&op.cost, builder->workload->software);
+  return append (builder, &op);
+}
+
+LsLayerOp *ls_layer_add_collective (LsLayerBuilder *builder, const char *name,
+                                    LsCollectiveOp collective, gint64 bytes) {
+  LsLayerOp op = {
+      .name = name,
+      .is_collective = TRUE,
+      .collective = collective,
+      .collective_bytes = bytes,
+      .phase = builder->side == LS_SIDE_FORWARD ? LS_PHASE_FORWARD : LS_PHASE_BACKWARD,
+  };
+
+  if (builder->tensor == 1)
+    return NULL;
+  switch (collective) {
+  case LS_COLLECTIVE_ALL_REDUCE:
+    op.kind = LS_KIND_ALL_REDUCE;
+    break;
+  case LS_COLLECTIVE_ALL_GATHER:
+    op.kind = LS_KIND_ALL_GATHER;
+    break;
+  case LS_COLLECTIVE_REDUCE_SCATTER:
+    op.kind = LS_KIND_REDUCE_SCATTER;
+    break;
+  default:
+    LS_REQUIRE (FALSE, "collective %d in a layer", (int) collective);
+  }
+  return append (builder, &op);
+}
+
+/* The formats that matrix units read and write. */
+static LsKernelCost matmul (const LsLayerBuilder *builder, gint64 m, gint64 n, gint64 k,
+                            LsFormat output, gboolean accumulate) {
+  const LsMatmul shape = {
+      .m = m,
+      .n = n,
+      .k = k,
+      .batch = 1,
+      .format = builder->format,
+      .output = output,
+      .accumulate = accumulate,
+  };
+
+  return ls_kernel_matmul (&builder->device, &shape);
+}
+
+LsLayerOp *ls_layer_add_linear (LsLayerBuilder *builder, const char *name, gint64 in, gint64 out) {
+  const LsKernelCost cost = matmul (builder, builder->tokens, out, in, builder->format, FALSE);
+  LsLayerOp *op = ls_layer_add_kernel (builder, name, LS_KIND_MATMUL, cost);
+
+  op->saved_bytes = ls_layer_bytes (builder, builder->tokens * in);
+  return op;
+}
+
+LsLayerOp *ls_layer_add_input_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
+                                        gint64 out) {
+  const LsKernelCost cost = matmul (builder, builder->tokens, in, out, builder->format, FALSE);
+  LsLayerOp *op = ls_layer_add_kernel (builder, name, LS_KIND_MATMUL, cost);
+
+  op->phase = LS_PHASE_INPUT_GRAD;
+  op->workspace_bytes = ls_layer_bytes (builder, builder->tokens * (in + out));
+  return op;
+}
+
+/* Does the gradient need a pass of its own to reach the accumulated one? Not when the matmul adds to
+ * it, nor when there is nothing to add to and nothing to convert; sharded gradients (stages 2 and 3)
+ * are added after the reduction, where they are small. */
+static gboolean needs_accumulation (const LsWorkload *workload) {
+  if (workload->software->fused_weight_gradient || workload->zero.stage >= 2)
+    return FALSE;
+  return workload->microbatches > 1 || ls_format_bytes (workload->precision.gradients) !=
+                                           ls_format_bytes (workload->precision.compute);
+}
+
+void ls_layer_add_weight_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
+                                   gint64 out) {
+  const LsWorkload *workload = builder->workload;
+  const gboolean fused = workload->software->fused_weight_gradient && workload->zero.stage < 2;
+  const LsFormat output = fused ? workload->precision.gradients : builder->format;
+  const LsKernelCost cost = matmul (builder, out, in, builder->tokens, output, fused);
+  LsLayerOp *op = ls_layer_add_kernel (builder, name, LS_KIND_MATMUL, cost);
+
+  op->phase = LS_PHASE_WEIGHT_GRAD;
+  op->workspace_bytes = ls_layer_bytes (builder, builder->tokens * out);
+  if (needs_accumulation (workload)) {
+    /* Read the new gradient, read and write the accumulated one. */
+    const gint64 bytes =
+        in * out * (builder->element_bytes + 2 * ls_format_bytes (workload->precision.gradients));
+
+    op->workspace_bytes += ls_layer_bytes (builder, in * out);
+    op = ls_layer_add_kernel (builder, "accumulate", LS_KIND_ELEMENTWISE,
+                              ls_kernel_stream (&builder->device, bytes, (double) (in * out)));
+    op->phase = LS_PHASE_WEIGHT_GRAD;
+  }
+}
+
+LsLayerOp *ls_layer_add_pass (LsLayerBuilder *builder, const char *name, gint64 elements, int reads,
+                              int writes) {
+  /* Two FLOPs per value and tensor read: small beside the bytes on every device of the catalogue. */
+  const LsKernelCost cost = ls_kernel_elementwise (&builder->device, elements, reads, writes,
+                                                   2.0 * reads, builder->format);
+
+  return ls_layer_add_kernel (builder, name, LS_KIND_ELEMENTWISE, cost);
+}
+
+LsLayerOp *ls_layer_add_norm (LsLayerBuilder *builder, const char *name, gint64 rows, gint64 width,
+                              LsPass pass) {
+  const LsKernelCost cost = ls_kernel_norm (&builder->device, rows, width, builder->format,
+                                            builder->workload->software->fused_norm, pass);
+
+  return ls_layer_add_kernel (builder, name, LS_KIND_NORM, cost);
+}
+
+gint64 ls_layer_bytes (const LsLayerBuilder *builder, gint64 elements) {
+  return elements * builder->element_bytes;
+}
+
+void ls_layer_count_flops (LsLayerBuilder *builder, double flops) {
+  builder->plan->model_flops += flops;
+}

@@ -1,0 +1,58 @@
+/* Building a layer plan operation by operation: what the builders of all kinds of layers share.
+ *
+ * Call order: ls_layer_builder_init, add forward and backward operations in order of execution,
+ *             ls_layer_builder_finish.
+ * A builder knows the accelerator, the software generation and the formats, so that the kinds of
+ * layers state shapes only. Ownership: the plan passes to the caller of finish.
+ */
+#pragma once
+
+#include "train/layer.h"
+#include "train/workload.h"
+
+typedef enum { LS_SIDE_FORWARD, LS_SIDE_BACKWARD } LsSide;
+
+typedef struct {
+  const LsWorkload *workload;
+  LsDevice device;
+  LsAttention attention; /* that runs on this device */
+  LsFormat format;       /* asked for; the kernel model falls back where the device must */
+  gint64 element_bytes;  /* of an activation */
+  guint tensor;
+  gboolean sequence_parallel;
+  gint64 batch, seq, tokens; /* one micro-batch: samples, tokens per sample, both multiplied */
+  LsLayerPlan *plan;
+  LsSide side;
+} LsLayerBuilder;
+
+void ls_layer_builder_init (LsLayerBuilder *builder, const LsWorkload *workload,
+                            const LsAccelerator *accelerator, const char *name);
+LsLayerPlan *ls_layer_builder_finish (LsLayerBuilder *builder);
+
+/* Operations are added to this side from now on. */
+void ls_layer_builder_side (LsLayerBuilder *builder, LsSide side);
+/* Adds a kernel (the software's gaps are added to its cost) and returns it, so that the caller may set
+ * saved_bytes, workspace_bytes and core. The pointer is valid until the next operation is added. */
+LsLayerOp *ls_layer_add_kernel (LsLayerBuilder *builder, const char *name, LsKind kind,
+                                LsKernelCost cost);
+/* Adds a collective over the tensor group; nothing, and NULL, when the group has one rank. */
+LsLayerOp *ls_layer_add_collective (LsLayerBuilder *builder, const char *name, LsCollectiveOp op,
+                                    gint64 bytes);
+/* Forward of a linear map: tokens x in by in x out, saved input. */
+LsLayerOp *ls_layer_add_linear (LsLayerBuilder *builder, const char *name, gint64 in, gint64 out);
+/* Its gradients. Input gradient: tokens x out by out x in; workspace: both gradients of activations. */
+LsLayerOp *ls_layer_add_input_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
+                                        gint64 out);
+/* Weight gradient: in x tokens by tokens x out, and the pass that adds it to what was accumulated. */
+void ls_layer_add_weight_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
+                                   gint64 out);
+/* A pass over `elements` values of the compute format. */
+LsLayerOp *ls_layer_add_pass (LsLayerBuilder *builder, const char *name, gint64 elements, int reads,
+                              int writes);
+/* A norm over the rows this rank has of `width`. */
+LsLayerOp *ls_layer_add_norm (LsLayerBuilder *builder, const char *name, gint64 rows, gint64 width,
+                              LsPass pass);
+/* Bytes of `elements` activations. */
+gint64 ls_layer_bytes (const LsLayerBuilder *builder, gint64 elements);
+/* FLOPs of the model that the forward pass of this layer adds, over all tensor ranks. */
+void ls_layer_count_flops (LsLayerBuilder *builder, double flops);

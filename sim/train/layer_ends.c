@@ -1,0 +1,120 @@
+/* The ends of a transformer: embedding, and head with the loss.
+ *
+ * Model:      the vocabulary is split over the tensor ranks. Embedding: each rank looks up what it
+ *             has, then an all-reduce (reduce-scatter with sequence parallelism) of T h. Head: final
+ *             norm, logits T x V / t, and a cross entropy over the split vocabulary that exchanges
+ *             the maximum, the picked logit and the sum of exponentials, 4 bytes per token each.
+ *             source: Shoeybi et al. 2019 (arXiv 1909.08053), section 3.
+ *             Saved: embedding the token numbers (8 bytes) and the dropout mask; head the inputs of
+ *             norm and matrix, the 16-bit logits and the softmax in fp32, plus, when the loss is not
+ *             fused, a second fp32 tensor. The gradient of the logits is workspace.
+ * Left out:   what a data loader keeps on the device (labels, masks): some bytes per token.
+ */
+#include "train/flops.h"
+#include "train/layer_builder.h"
+#include "train/layer_plans.h"
+
+#define TOKEN_BYTES 8     /* PyTorch's int64 token numbers */
+#define STATISTIC_BYTES 4 /* fp32 per token */
+
+static gint64 split_rows (const LsLayerBuilder *b) {
+  return b->sequence_parallel ? b->tokens / b->tensor : b->tokens;
+}
+
+static LsCollectiveOp reduction (const LsLayerBuilder *b) {
+  return b->sequence_parallel ? LS_COLLECTIVE_REDUCE_SCATTER : LS_COLLECTIVE_ALL_REDUCE;
+}
+
+LsLayerPlan *ls_layer_embedding_new (const LsWorkload *workload, const LsAccelerator *accelerator) {
+  const LsTransformer *t = &workload->model->transformer;
+  LsLayerBuilder b;
+  LsLayerOp *op = NULL;
+  gint64 wide = 0, elements = 0;
+
+  ls_layer_builder_init (&b, workload, accelerator, "embedding");
+  wide = ls_layer_bytes (&b, b.tokens * t->hidden);
+  elements = split_rows (&b) * t->hidden;
+  op = ls_layer_add_kernel (
+      &b, "embedding", LS_KIND_EMBEDDING,
+      ls_kernel_embedding (&b.device, b.tokens, t->hidden, b.format, LS_PASS_FORWARD));
+  op->saved_bytes = b.tokens * TOKEN_BYTES;
+  ls_layer_add_collective (&b, "reduce_embedding", reduction (&b), wide);
+  if (t->learned_positions)
+    ls_layer_add_pass (&b, "positions", elements, 2, 1);
+  if (t->dropout)
+    ls_layer_add_pass (&b, "embedding_dropout", elements, 1, 1)->saved_bytes = elements;
+  ls_layer_builder_side (&b, LS_SIDE_BACKWARD);
+  if (t->dropout)
+    ls_layer_add_pass (&b, "embedding_dropout_grad", elements, 1, 1);
+  if (b.sequence_parallel)
+    ls_layer_add_collective (&b, "gather_embedding_grad", LS_COLLECTIVE_ALL_GATHER, wide);
+  op = ls_layer_add_kernel (
+      &b, "embedding_grad", LS_KIND_EMBEDDING,
+      ls_kernel_embedding (&b.device, b.tokens, t->hidden, b.format, LS_PASS_BACKWARD));
+  op->phase = LS_PHASE_WEIGHT_GRAD;
+  b.plan->parameters =
+      workload->vocab / b.tensor * t->hidden + (t->learned_positions ? t->max_seq * t->hidden : 0);
+  b.plan->input_bytes = b.tokens * TOKEN_BYTES;
+  b.plan->output_bytes = ls_layer_bytes (&b, elements);
+  return ls_layer_builder_finish (&b);
+}
+
+static void head_forward (LsLayerBuilder *b, const LsTransformer *t, gint64 vocab) {
+  const gboolean fused = b->workload->software->fused_cross_entropy;
+  const gint64 rows = split_rows (b), wide = ls_layer_bytes (b, b->tokens * t->hidden);
+  const gint64 logits = b->tokens * vocab;
+  LsLayerOp *op = ls_layer_add_norm (b, "final_norm", rows, t->hidden, LS_PASS_FORWARD);
+
+  op->saved_bytes = ls_layer_bytes (b, rows * t->hidden);
+  if (b->sequence_parallel)
+    ls_layer_add_collective (b, "gather_logits", LS_COLLECTIVE_ALL_GATHER, wide);
+  op = ls_layer_add_linear (b, "logits", t->hidden, vocab);
+  op->saved_bytes = ls_layer_bytes (b, rows * t->hidden + logits);
+  ls_layer_add_collective (b, "loss_max", LS_COLLECTIVE_ALL_REDUCE, b->tokens * STATISTIC_BYTES);
+  op = ls_layer_add_kernel (
+      b, "loss", LS_KIND_LOSS,
+      ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, fused, LS_PASS_FORWARD));
+  op->saved_bytes = logits * 4 * (fused ? 1 : 2);
+  ls_layer_add_collective (b, "loss_pick", LS_COLLECTIVE_ALL_REDUCE, b->tokens * STATISTIC_BYTES);
+  ls_layer_add_collective (b, "loss_sum", LS_COLLECTIVE_ALL_REDUCE, b->tokens * STATISTIC_BYTES);
+}
+
+static void head_backward (LsLayerBuilder *b, const LsTransformer *t, gint64 vocab) {
+  const gboolean fused = b->workload->software->fused_cross_entropy;
+  const gboolean async = b->workload->software->fused_weight_gradient;
+  const gint64 logits_bytes = ls_layer_bytes (b, b->tokens * vocab);
+  const gint64 wide = ls_layer_bytes (b, b->tokens * t->hidden);
+  LsLayerOp *op = ls_layer_add_kernel (
+      b, "loss_grad", LS_KIND_LOSS,
+      ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, fused, LS_PASS_BACKWARD));
+
+  op->workspace_bytes = logits_bytes + (fused ? 0 : b->tokens * vocab * 4);
+  if (b->sequence_parallel) {
+    op = ls_layer_add_collective (b, "gather_logits_input", LS_COLLECTIVE_ALL_GATHER, wide);
+    if (op != NULL)
+      op->overlaps_next = async;
+  }
+  ls_layer_add_input_gradient (b, "logits_grad", t->hidden, vocab);
+  op = ls_layer_add_collective (b, "reduce_logits_grad", reduction (b), wide);
+  if (op != NULL)
+    op->overlaps_next = async;
+  ls_layer_add_weight_gradient (b, "logits_weight_grad", t->hidden, vocab);
+  ls_layer_add_norm (b, "final_norm_grad", split_rows (b), t->hidden, LS_PASS_BACKWARD);
+}
+
+LsLayerPlan *ls_layer_head_new (const LsWorkload *workload, const LsAccelerator *accelerator) {
+  const LsTransformer *t = &workload->model->transformer;
+  const gint64 vocab = workload->vocab / workload->layout.tensor;
+  const gboolean own = !t->tied_embeddings || workload->layout.pipeline > 1;
+  LsLayerBuilder b;
+
+  ls_layer_builder_init (&b, workload, accelerator, "head");
+  head_forward (&b, t, vocab);
+  ls_layer_builder_side (&b, LS_SIDE_BACKWARD);
+  head_backward (&b, t, vocab);
+  b.plan->parameters = (t->rms_norm ? t->hidden : 2 * t->hidden) + (own ? vocab * t->hidden : 0);
+  b.plan->input_bytes = ls_layer_bytes (&b, split_rows (&b) * t->hidden);
+  ls_layer_count_flops (
+      &b, ls_transformer_head_flops (t, workload->vocab, workload->micro_batch, workload->seq_len));
+  return ls_layer_builder_finish (&b);
+}

@@ -1,0 +1,18 @@
+/* The kinds of layers that plans are built for.
+ *
+ * Ownership: (transfer full).
+ */
+#pragma once
+
+#include "train/layer.h"
+#include "train/workload.h"
+
+/* Vocabulary and position embedding of a transformer. */
+LsLayerPlan *ls_layer_embedding_new (const LsWorkload *workload, const LsAccelerator *accelerator);
+/* One transformer block. */
+LsLayerPlan *ls_layer_block_new (const LsWorkload *workload, const LsAccelerator *accelerator);
+/* Final norm, logits and loss. Owns its matrix when embeddings are untied or on another stage. */
+LsLayerPlan *ls_layer_head_new (const LsWorkload *workload, const LsAccelerator *accelerator);
+/* Block `index` (from 0) of a layer list. */
+LsLayerPlan *ls_layer_list_new (const LsWorkload *workload, guint index,
+                                const LsAccelerator *accelerator);

@@ -1,0 +1,272 @@
+/* A transformer block on one tensor rank: kernels, collectives, saved tensors.
+ *
+ * Model:      with T = s b tokens, h hidden, q = heads x head_dim, kv = kv_heads x head_dim, f = ffn,
+ *             t tensor ranks, and [/t] for what is split only with sequence parallelism. Tensors kept
+ *             for the backward pass, in elements unless said otherwise:
+ *               norms 1, 2       T h [/t] each: their inputs
+ *               qkv              T h [/t] input, T (q + 2 kv) / t outputs
+ *               attention core   softmax output a s^2 b / t; with dropout also its mask (1 byte) and
+ *                                the dropped output; nothing with a flash kernel
+ *               projection       T q / t input
+ *               dropout-adds     T h [/t] masks of 1 byte each, when there is dropout
+ *               up               T h [/t] input
+ *               activation       GeLU: T f / t input. SwiGLU: gate and up, 2 T f / t; when software
+ *                                does not fuse it, also the activated gate
+ *               down             T f / t input
+ *             For GPT in 16 bits the sum is s b h (10 + 24/t + 5 a s / (h t)), and
+ *             s b h / t (34 + 5 a s / h) with sequence parallelism.
+ *             source: Korthikanti et al. 2022 (arXiv 2205.05198), eqs. (2) to (4).
+ *             Collectives: Megatron's f and g: an all-reduce of T h after projection and down in the
+ *             forward pass and after the input gradients of qkv and up in the backward pass. With
+ *             sequence parallelism each is a reduce-scatter, the other end of each pair is an
+ *             all-gather, and qkv and up gather their input once more in the backward pass, because
+ *             only a shard of it was kept (ibid., section 4.2.2).
+ * Left out:   the log-sum-exp of flash attention (4 bytes per head and token, under 0.2 % of a layer)
+ *             and the statistics of norms; parallel attention and MLP.
+ */
+#include "train/flops.h"
+#include "train/layer_builder.h"
+#include "train/layer_plans.h"
+
+typedef struct {
+  LsLayerBuilder b;
+  const LsTransformer *t;
+  gint64 q, kv, f; /* on this rank */
+  gint64 rows;     /* tokens of the split part of the layer: T, or T / t */
+  gint64 wide;     /* bytes of the residual stream of all T tokens */
+  gboolean flash;
+  gboolean fused_rotary; /* no flag of its own: goes with fused activations */
+  gboolean async; /* collectives beside the weight gradient: came to Megatron with its fused one */
+} Block;
+
+/* Forward collective behind a row-parallel linear map. */
+static void reduce_forward (Block *k, const char *name) {
+  ls_layer_add_collective (
+      &k->b, name, k->b.sequence_parallel ? LS_COLLECTIVE_REDUCE_SCATTER : LS_COLLECTIVE_ALL_REDUCE,
+      k->wide);
+}
+
+/* All-gather before a map that needs all tokens; `overlap`: the next kernel does not need it. */
+static void gather (Block *k, const char *name, gboolean overlap) {
+  LsLayerOp *op = NULL;
+
+  if (k->b.sequence_parallel)
+    op = ls_layer_add_collective (&k->b, name, LS_COLLECTIVE_ALL_GATHER, k->wide);
+  if (op != NULL) {
+    op->workspace_bytes = k->wide;
+    op->overlaps_next = overlap;
+  }
+}
+
+static LsKernelCost attention_cost (const Block *k, LsPass pass) {
+  const LsAttentionShape shape = {
+      .batch = k->b.batch,
+      .heads = k->t->heads / k->b.tensor,
+      .kv_heads = k->t->kv_heads / k->b.tensor,
+      .query_length = k->b.seq,
+      .kv_length = k->b.seq,
+      .head_dim = k->t->head_dim,
+      .causal = k->t->causal,
+      .dropout = k->t->dropout,
+      .format = k->b.format,
+  };
+
+  return ls_kernel_attention (&k->b.device, k->b.attention, &shape, pass);
+}
+
+/* Elements of one score matrix on this rank. */
+static gint64 scores (const Block *k) {
+  return k->t->heads / k->b.tensor * k->b.seq * k->b.seq * k->b.batch;
+}
+
+static void forward_norm_and_gather (Block *k, const char *norm, const char *gather_name) {
+  LsLayerOp *op = ls_layer_add_norm (&k->b, norm, k->rows, k->t->hidden, LS_PASS_FORWARD);
+
+  op->saved_bytes = ls_layer_bytes (&k->b, k->rows * k->t->hidden);
+  gather (k, gather_name, FALSE);
+}
+
+/* Column-parallel map from the norm's output; keeps only this rank's rows of it. */
+static LsLayerOp *forward_column (Block *k, const char *name, gint64 out) {
+  LsLayerOp *op = ls_layer_add_linear (&k->b, name, k->t->hidden, out);
+
+  op->saved_bytes = ls_layer_bytes (&k->b, k->rows * k->t->hidden);
+  if (k->b.sequence_parallel)
+    op->workspace_bytes = k->wide;
+  return op;
+}
+
+/* Bias, dropout and residual in one pass, or in two. */
+static void forward_add (Block *k, const char *dropout, const char *add) {
+  const gint64 elements = k->rows * k->t->hidden;
+  const gboolean fused = k->b.workload->software->fused_dropout_add;
+  LsLayerOp *op = NULL;
+
+  if (k->t->dropout && !fused) {
+    op = ls_layer_add_pass (&k->b, dropout, elements, 1, 1);
+    op->saved_bytes = elements; /* the mask, one byte each */
+  }
+  op = ls_layer_add_pass (&k->b, add, elements, 2, 1);
+  if (k->t->dropout && fused)
+    op->saved_bytes = elements;
+}
+
+static void forward_attention (Block *k) {
+  const gint64 element = k->b.element_bytes;
+  LsLayerOp *op = NULL;
+
+  forward_norm_and_gather (k, "norm1", "gather_qkv");
+  op = forward_column (k, "qkv", k->q + 2 * k->kv);
+  op->saved_bytes += ls_layer_bytes (&k->b, k->b.tokens * (k->q + 2 * k->kv));
+  if (k->t->rotary)
+    for (int i = 0; i < (k->fused_rotary ? 1 : 3); i++)
+      ls_layer_add_pass (&k->b, "rotary", k->b.tokens * (k->q + k->kv), 1, 1);
+  op = ls_layer_add_kernel (&k->b, "attention", LS_KIND_ATTENTION,
+                            attention_cost (k, LS_PASS_FORWARD));
+  if (!k->flash) {
+    op->core = TRUE;
+    op->saved_bytes = scores (k) * (k->t->dropout ? 2 * element + 1 : element);
+    op->workspace_bytes = scores (k) * element;
+  }
+  op = ls_layer_add_linear (&k->b, "projection", k->q, k->t->hidden);
+  op->workspace_bytes = k->wide;
+  reduce_forward (k, "reduce_attention");
+  forward_add (k, "attention_dropout", "attention_add");
+}
+
+static void forward_activation (Block *k) {
+  const LsSoftware *software = k->b.workload->software;
+  const gint64 elements = k->b.tokens * k->f;
+  LsLayerOp *op = NULL;
+
+  if (k->t->gated && software->fused_bias_gelu) {
+    op = ls_layer_add_pass (&k->b, "swiglu", elements, 2, 1);
+    op->saved_bytes = ls_layer_bytes (&k->b, 2 * elements);
+  } else if (k->t->gated) {
+    op = ls_layer_add_pass (&k->b, "silu", elements, 1, 1);
+    op->saved_bytes = ls_layer_bytes (&k->b, elements);
+    op = ls_layer_add_pass (&k->b, "gate", elements, 2, 1);
+    op->saved_bytes = ls_layer_bytes (&k->b, 2 * elements);
+  } else {
+    if (k->t->biases && !software->fused_bias_gelu)
+      ls_layer_add_pass (&k->b, "bias", elements, 1, 1);
+    op = ls_layer_add_pass (&k->b, "gelu", elements, 1, 1);
+    op->saved_bytes = ls_layer_bytes (&k->b, elements);
+  }
+}
+
+static void forward_mlp (Block *k) {
+  LsLayerOp *op = NULL;
+
+  forward_norm_and_gather (k, "norm2", "gather_mlp");
+  forward_column (k, "mlp_up", k->t->gated ? 2 * k->f : k->f);
+  forward_activation (k);
+  op = ls_layer_add_linear (&k->b, "mlp_down", k->f, k->t->hidden);
+  op->workspace_bytes = k->wide;
+  reduce_forward (k, "reduce_mlp");
+  forward_add (k, "mlp_dropout", "mlp_add");
+}
+
+/* Gradients of a row-parallel map (projection, down). */
+static void backward_row (Block *k, const char *dropout, const char *gather_name, const char *input,
+                          const char *weight, gint64 in) {
+  if (k->t->dropout)
+    ls_layer_add_pass (&k->b, dropout, k->rows * k->t->hidden, 1, 1);
+  gather (k, gather_name, FALSE);
+  ls_layer_add_input_gradient (&k->b, input, in, k->t->hidden);
+  ls_layer_add_weight_gradient (&k->b, weight, in, k->t->hidden);
+}
+
+/* Gradients of a column-parallel map (qkv, up), of the norm before it, and of the residual. */
+static void backward_column (Block *k, const char *const *names, gint64 out) {
+  LsLayerOp *op = NULL;
+
+  gather (k, names[0], k->async);
+  ls_layer_add_input_gradient (&k->b, names[1], k->t->hidden, out);
+  op = ls_layer_add_collective (
+      &k->b, names[2],
+      k->b.sequence_parallel ? LS_COLLECTIVE_REDUCE_SCATTER : LS_COLLECTIVE_ALL_REDUCE, k->wide);
+  if (op != NULL)
+    op->overlaps_next = k->async;
+  ls_layer_add_weight_gradient (&k->b, names[3], k->t->hidden, out);
+  ls_layer_add_norm (&k->b, names[4], k->rows, k->t->hidden, LS_PASS_BACKWARD);
+  ls_layer_add_pass (&k->b, names[5], k->rows * k->t->hidden, 2, 1);
+}
+
+static void backward_activation (Block *k) {
+  const LsSoftware *software = k->b.workload->software;
+  const gint64 elements = k->b.tokens * k->f;
+  LsLayerOp *op = NULL;
+
+  if (k->t->gated && software->fused_bias_gelu) {
+    op = ls_layer_add_pass (&k->b, "swiglu_grad", elements, 3, 2);
+  } else if (k->t->gated) {
+    ls_layer_add_pass (&k->b, "gate_grad", elements, 3, 2);
+    op = ls_layer_add_pass (&k->b, "silu_grad", elements, 2, 1);
+  } else {
+    op = ls_layer_add_pass (&k->b, "gelu_grad", elements, 2, 1);
+  }
+  op->workspace_bytes = ls_layer_bytes (&k->b, (k->t->gated ? 3 : 2) * elements);
+}
+
+static void backward (Block *k) {
+  static const char *const up[] = {"gather_mlp_input",   "mlp_up_grad", "reduce_mlp_grad",
+                                   "mlp_up_weight_grad", "norm2_grad",  "mlp_add_grad"};
+  static const char *const qkv[] = {"gather_qkv_input", "qkv_grad",   "reduce_attention_grad",
+                                    "qkv_weight_grad",  "norm1_grad", "attention_add_grad"};
+  LsLayerOp *op = NULL;
+
+  backward_row (k, "mlp_dropout_grad", "gather_mlp_grad", "mlp_down_grad", "mlp_down_weight_grad",
+                k->f);
+  backward_activation (k);
+  backward_column (k, up, k->t->gated ? 2 * k->f : k->f);
+  backward_row (k, "attention_dropout_grad", "gather_attention_grad", "projection_grad",
+                "projection_weight_grad", k->q);
+  op = ls_layer_add_kernel (&k->b, "attention_grad", LS_KIND_ATTENTION,
+                            attention_cost (k, LS_PASS_BACKWARD));
+  op->workspace_bytes = ls_layer_bytes (&k->b, k->b.tokens * 2 * (k->q + k->kv));
+  if (!k->flash)
+    op->workspace_bytes += 2 * scores (k) * k->b.element_bytes;
+  if (k->t->rotary)
+    for (int i = 0; i < (k->fused_rotary ? 1 : 3); i++)
+      ls_layer_add_pass (&k->b, "rotary_grad", k->b.tokens * (k->q + k->kv), 1, 1);
+  backward_column (k, qkv, k->q + 2 * k->kv);
+}
+
+/* Parameters of this rank: matrices and the biases of column-parallel maps are split, norms and the
+ * biases of row-parallel maps are whole on every rank. */
+static gint64 parameters (const Block *k) {
+  const gint64 h = k->t->hidden, up = k->t->gated ? 2 * k->f : k->f;
+  gint64 n = h * (k->q + 2 * k->kv) + k->q * h + up * h + k->f * h;
+
+  if (k->t->biases)
+    n += k->q + 2 * k->kv + up + 2 * h;
+  return n + 2 * (k->t->rms_norm ? h : 2 * h);
+}
+
+LsLayerPlan *ls_layer_block_new (const LsWorkload *workload, const LsAccelerator *accelerator) {
+  const LsTransformer *t = &workload->model->transformer;
+  Block k = {.t = t};
+  gint64 tensor = 0;
+
+  ls_layer_builder_init (&k.b, workload, accelerator, "block");
+  tensor = k.b.tensor;
+  k.q = t->heads * t->head_dim / tensor;
+  k.kv = t->kv_heads * t->head_dim / tensor;
+  k.f = t->ffn / tensor;
+  k.rows = k.b.sequence_parallel ? k.b.tokens / tensor : k.b.tokens;
+  k.wide = ls_layer_bytes (&k.b, k.b.tokens * t->hidden);
+  k.flash = ls_attention_is_flash (k.b.attention);
+  k.fused_rotary = workload->software->fused_bias_gelu;
+  k.async = workload->software->fused_weight_gradient;
+  forward_attention (&k);
+  forward_mlp (&k);
+  ls_layer_builder_side (&k.b, LS_SIDE_BACKWARD);
+  backward (&k);
+  k.b.plan->parameters = parameters (&k);
+  k.b.plan->input_bytes = ls_layer_bytes (&k.b, k.rows * t->hidden);
+  k.b.plan->output_bytes = k.b.plan->input_bytes;
+  ls_layer_count_flops (&k.b,
+                        ls_transformer_block_flops (t, workload->micro_batch, workload->seq_len));
+  return ls_layer_builder_finish (&k.b);
+}

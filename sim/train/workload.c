@@ -1,0 +1,255 @@
+/* Workloads: defaults, resolution of what follows from the rest, and what is derived from them.
+ *
+ * Invariants after ls_workload_resolve: tensor x data x pipeline = ranks <= gpus, global batch =
+ *             micro x microbatches x data, layers_per_stage sums to the model's layers.
+ */
+#include "train/workload.h"
+
+#include "base/assert.h"
+#include "base/error.h"
+#include "train/flops.h"
+
+#define NAME_ENTRY(id, name) name,
+/* Bytes that one tensor core instruction of a GEMM wants aligned: Megatron pads the vocabulary to a
+ * multiple of 128 per tensor rank. source: Megatron-LM, --make-vocab-size-divisible-by. */
+#define VOCAB_MULTIPLE 128
+
+LsWorkload *ls_workload_new_default (LsModel *model, guint ranks) {
+  LsWorkload *workload = g_new0 (LsWorkload, 1);
+
+  workload->name = g_strdup (model->name);
+  workload->model = model;
+  workload->precision = (LsPrecision){
+      .compute = LS_FORMAT_BF16,
+      .parameters = LS_FORMAT_BF16,
+      .gradients = LS_FORMAT_FP32,
+      .master = LS_FORMAT_FP32,
+      .master_used = TRUE,
+      .optimizer = LS_FORMAT_FP32,
+      .communication = LS_FORMAT_FP32,
+  };
+  workload->software = ls_software_find ("generic", NULL);
+  LS_REQUIRE (workload->software != NULL, "no software row \"generic\"");
+  workload->attention = workload->software->attention;
+  workload->layout = ls_layout (1, ranks, 1);
+  workload->gpus = ranks;
+  workload->micro_batch = 1;
+  workload->global_batch = ranks;
+  workload->seq_len = ls_model_has_tokens (model) ? model->transformer.max_seq : 1;
+  workload->schedule = LS_SCHEDULE_1F1B;
+  workload->zero = (LsZero){.overlap = TRUE, .bucket_bytes = 200000000, .prefetch = 1};
+  workload->recompute = (LsRecompute){.every = 1, .layers = G_MAXINT64};
+  workload->optimizer = (LsOptimizer){.kind = LS_OPTIMIZER_ADAMW};
+  workload->input.prefetch = 2;
+  workload->steps = 1;
+  return workload;
+}
+
+LsWorkload *ls_workload_copy (const LsWorkload *workload) {
+  LsWorkload *copy = g_memdup2 (workload, sizeof *workload);
+
+  copy->name = g_strdup (workload->name);
+  copy->model = ls_model_copy (workload->model);
+  copy->gpu_of_rank =
+      g_memdup2 (workload->gpu_of_rank,
+                 workload->gpu_of_rank != NULL ? workload->layout.ranks * sizeof (guint) : 0);
+  copy->layers_per_stage = g_memdup2 (
+      workload->layers_per_stage,
+      workload->layers_per_stage != NULL ? workload->layout.pipeline * sizeof (guint) : 0);
+  return copy;
+}
+
+void ls_workload_free (LsWorkload *workload) {
+  if (workload == NULL)
+    return;
+  ls_model_free (workload->model);
+  g_free (workload->gpu_of_rank);
+  g_free (workload->layers_per_stage);
+  g_free (workload->name);
+  g_free (workload);
+}
+
+/* The first size of the model that the tensor ranks cannot split, or NULL. */
+const char *ls_workload_unsplit (const LsWorkload *workload, gint64 *size) {
+  const LsTransformer *t = &workload->model->transformer;
+  const struct {
+    const char *name;
+    gint64 size;
+  } sizes[] = {{"heads", t->heads}, {"kv_heads", t->kv_heads}, {"ffn", t->ffn}};
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    if (sizes[i].size % workload->layout.tensor != 0) {
+      *size = sizes[i].size;
+      return sizes[i].name;
+    }
+  return NULL;
+}
+
+static gboolean resolve_layout (LsWorkload *workload, GError **error) {
+  LsLayout *layout = &workload->layout;
+  const guint replica = layout->tensor * layout->pipeline;
+
+  if (layout->data == 0)
+    layout->data = workload->gpus / replica;
+  layout->ranks = replica * layout->data;
+  if (layout->ranks == 0 || layout->ranks > workload->gpus) {
+    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+                 "tensor %u x pipeline %u x data %u needs %u GPUs; the cluster has %u",
+                 layout->tensor, layout->pipeline, MAX (layout->data, 1),
+                 replica * MAX (layout->data, 1), workload->gpus);
+    return FALSE;
+  }
+  if (workload->gpu_of_rank == NULL) {
+    workload->gpu_of_rank = g_new (guint, layout->ranks);
+    for (guint rank = 0; rank < layout->ranks; rank++)
+      workload->gpu_of_rank[rank] = rank;
+  }
+  return TRUE;
+}
+
+static gboolean resolve_model (LsWorkload *workload, GError **error) {
+  const LsTransformer *t = &workload->model->transformer;
+  const gint64 multiple = VOCAB_MULTIPLE * (gint64) workload->layout.tensor;
+  gint64 size = 0;
+  const char *name = NULL;
+
+  workload->vocab = 0;
+  if (workload->model->kind == LS_MODEL_LAYERS) {
+    workload->seq_len = 1;
+    if (workload->layout.tensor == 1)
+      return TRUE;
+    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+                 "a layer list cannot be split over %u tensor ranks; use 1",
+                 workload->layout.tensor);
+    return FALSE;
+  }
+  workload->vocab = workload->layout.tensor == 1 || t->vocab % workload->layout.tensor == 0
+                        ? t->vocab
+                        : (t->vocab + multiple - 1) / multiple * multiple;
+  name = ls_workload_unsplit (workload, &size);
+  if (name == NULL)
+    return TRUE;
+  g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "tensor %u does not divide %s = %" G_GINT64_FORMAT,
+               workload->layout.tensor, name, size);
+  return FALSE;
+}
+
+/* Layers dealt evenly. A transformer's must divide; blocks of a layer list need not. */
+static gboolean resolve_stages (LsWorkload *workload, GError **error) {
+  const guint stages = workload->layout.pipeline, layers = ls_model_n_layers (workload->model);
+  guint sum = 0;
+
+  if (workload->layers_per_stage == NULL) {
+    if (layers < stages ||
+        (workload->model->kind == LS_MODEL_TRANSFORMER && layers % stages != 0)) {
+      g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+                   "pipeline %u does not divide the %u layers; give layers_per_stage", stages,
+                   layers);
+      return FALSE;
+    }
+    workload->layers_per_stage = g_new (guint, stages);
+    for (guint i = 0; i < stages; i++)
+      workload->layers_per_stage[i] = layers * (i + 1) / stages - layers * i / stages;
+  }
+  for (guint i = 0; i < stages; i++)
+    sum += workload->layers_per_stage[i];
+  if (sum == layers)
+    return TRUE;
+  g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+               "layers_per_stage adds up to %u, the model has %u layers", sum, layers);
+  return FALSE;
+}
+
+static gboolean resolve_batch (LsWorkload *workload, GError **error) {
+  const gint64 one = workload->micro_batch * (gint64) workload->layout.data;
+
+  if (one <= 0 || workload->global_batch < one || workload->global_batch % one != 0) {
+    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+                 "global batch %" G_GINT64_FORMAT " is no multiple of micro-batch %" G_GINT64_FORMAT
+                 " x data %u",
+                 workload->global_batch, workload->micro_batch, workload->layout.data);
+    return FALSE;
+  }
+  workload->microbatches = workload->global_batch / one;
+  if (workload->sequence_parallel && workload->seq_len % workload->layout.tensor != 0) {
+    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+                 "tensor %u does not divide seq_len = %" G_GINT64_FORMAT, workload->layout.tensor,
+                 workload->seq_len);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean ls_workload_resolve (LsWorkload *workload, GError **error) {
+  if (workload->layout.tensor == 1)
+    workload->sequence_parallel = FALSE;
+  return resolve_layout (workload, error) && resolve_model (workload, error) &&
+         resolve_stages (workload, error) && resolve_batch (workload, error);
+}
+
+gint64 ls_workload_in_flight (const LsWorkload *workload, guint stage) {
+  const gint64 depth = (gint64) workload->layout.pipeline - stage;
+
+  return workload->schedule == LS_SCHEDULE_GPIPE ? workload->microbatches
+                                                 : MIN (depth, workload->microbatches);
+}
+
+/* Moments that the optimizer keeps per parameter. */
+guint ls_optimizer_moments (const LsOptimizer *optimizer) {
+  if (optimizer->kind == LS_OPTIMIZER_SGD)
+    return optimizer->momentum > 0 ? 1 : 0;
+  return 2;
+}
+
+double ls_workload_optimizer_traffic (const LsWorkload *workload) {
+  const LsPrecision *p = &workload->precision;
+  const int parameter = ls_format_bytes (p->parameters);
+  const int moment = ls_format_bytes (p->optimizer);
+  /* Read the gradient, read and write each moment and the master copy, write the parameter (which is
+   * read too when it is its own master). */
+  int bytes = ls_format_bytes (p->gradients) +
+              2 * moment * (int) ls_optimizer_moments (&workload->optimizer);
+
+  bytes += p->master_used ? 2 * ls_format_bytes (p->master) + parameter : 2 * parameter;
+  return bytes;
+}
+
+double ls_workload_model_flops (const LsWorkload *workload) {
+  LsModel model = *workload->model;
+
+  if (model.kind == LS_MODEL_TRANSFORMER)
+    model.transformer.vocab = workload->vocab;
+  return 3 * ls_model_forward_flops (&model, workload->global_batch, workload->seq_len);
+}
+
+double ls_workload_peak_flops_per_s (const LsWorkload *workload, const LsAccelerator *accelerator) {
+  return ls_accelerator_peak (accelerator, workload->precision.compute);
+}
+
+const char *ls_schedule_name (LsScheduleKind kind) {
+  static const char *const names[] = {LS_SCHEDULES (NAME_ENTRY)};
+
+  LS_REQUIRE ((guint) kind < LS_N_SCHEDULES, "schedule %d", (int) kind);
+  return names[kind];
+}
+
+const char *ls_recompute_mode_name (LsRecomputeMode mode) {
+  static const char *const names[] = {LS_RECOMPUTE_MODES (NAME_ENTRY)};
+
+  LS_REQUIRE ((guint) mode < LS_N_RECOMPUTE_MODES, "mode %d", (int) mode);
+  return names[mode];
+}
+
+const char *ls_recompute_unit_name (LsRecomputeUnit unit) {
+  static const char *const names[] = {LS_RECOMPUTE_UNITS (NAME_ENTRY)};
+
+  LS_REQUIRE ((guint) unit < LS_N_RECOMPUTE_UNITS, "unit %d", (int) unit);
+  return names[unit];
+}
+
+const char *ls_optimizer_name (LsOptimizerKind kind) {
+  static const char *const names[] = {LS_OPTIMIZERS (NAME_ENTRY)};
+
+  LS_REQUIRE ((guint) kind < LS_N_OPTIMIZERS, "optimizer %d", (int) kind);
+  return names[kind];
+}
