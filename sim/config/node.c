@@ -83,6 +83,7 @@ LsConfigNode *ls_config_node_copy (const LsConfigNode *node) {
 
       twin->key = g_strdup (entry->key);
       twin->alias = g_strdup (entry->alias);
+      twin->implied = entry->implied;
       twin->position = entry->position;
       twin->value = ls_config_node_copy (entry->value);
       g_ptr_array_add (copy->entries, twin);
@@ -129,6 +130,7 @@ LsConfigEntry *ls_config_node_put (LsConfigNode *map, const char *key, LsConfigP
   } else {
     ls_config_node_free (entry->value);
     g_clear_pointer (&entry->alias, g_free);
+    entry->implied = FALSE;
   }
   entry->position = position;
   entry->value = value;

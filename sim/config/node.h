@@ -39,6 +39,7 @@ typedef struct {
   char *key;
   LsConfigPosition position; /* of the key */
   char *alias;               /* the short form that put it here, NULL: written so */
+  gboolean implied;          /* made only on the way to the target of a short form */
   LsConfigNode *value;
 } LsConfigEntry;
 

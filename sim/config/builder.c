@@ -1,0 +1,221 @@
+/*
+ * From files and options to a resolved scenario: read, expand, layer, check.
+ *
+ * Each option is a small document of its own, made of the segments of its path around the parsed
+ * value, so that options obey the same rules of short forms and layering as files do.
+ */
+#include "base/assert.h"
+#include "config/check.h"
+#include "config/document.h"
+#include "config/layer.h"
+#include "config/path.h"
+#include "config/sugar.h"
+
+#include <string.h>
+
+typedef enum { LAYER_FILE, LAYER_TEXT, LAYER_SET, LAYER_UNSET } LayerKind;
+
+typedef struct {
+  LayerKind kind;
+  char *name; /* file name, or "--set #2" */
+  char *text; /* of a text, an assignment or a path */
+  gsize length;
+} Layer;
+
+struct LsConfigBuilder {
+  const LsConfigSchema *schema;
+  GPtrArray *files;    /* Layer */
+  GPtrArray *options;  /* Layer, over all files */
+  GPtrArray *optional; /* names of top-level keys */
+  guint sets;
+  guint unsets;
+};
+
+static void layer_free (gpointer data) {
+  Layer *layer = data;
+
+  g_free (layer->name);
+  g_free (layer->text);
+  g_free (layer);
+}
+
+static void add_layer (GPtrArray *layers, LayerKind kind, char *name, const char *text,
+                       gsize length) {
+  Layer *layer = g_new0 (Layer, 1);
+
+  layer->kind = kind;
+  layer->name = name;
+  layer->text = g_malloc (length + 1);
+  if (length > 0)
+    memcpy (layer->text, text, length);
+  layer->text[length] = '\0';
+  layer->length = length;
+  g_ptr_array_add (layers, layer);
+}
+
+LsConfigBuilder *ls_config_builder_new (const LsConfigSchema *schema) {
+  LsConfigBuilder *builder = g_new0 (LsConfigBuilder, 1);
+
+  builder->schema = schema;
+  builder->files = g_ptr_array_new_with_free_func (layer_free);
+  builder->options = g_ptr_array_new_with_free_func (layer_free);
+  builder->optional = g_ptr_array_new_with_free_func (g_free);
+  return builder;
+}
+
+void ls_config_builder_free (LsConfigBuilder *builder) {
+  if (builder == NULL)
+    return;
+  g_ptr_array_unref (builder->files);
+  g_ptr_array_unref (builder->options);
+  g_ptr_array_unref (builder->optional);
+  g_free (builder);
+}
+
+void ls_config_builder_add_file (LsConfigBuilder *builder, const char *path) {
+  add_layer (builder->files, LAYER_FILE, g_strdup (path), "", 0);
+}
+
+void ls_config_builder_add_text (LsConfigBuilder *builder, const char *name, const char *text,
+                                 gssize length) {
+  add_layer (builder->files, LAYER_TEXT, g_strdup (name), text,
+             length < 0 ? strlen (text) : (gsize) length);
+}
+
+void ls_config_builder_set (LsConfigBuilder *builder, const char *assignment) {
+  add_layer (builder->options, LAYER_SET, g_strdup_printf ("--set #%u", ++builder->sets),
+             assignment, strlen (assignment));
+}
+
+void ls_config_builder_unset (LsConfigBuilder *builder, const char *path) {
+  add_layer (builder->options, LAYER_UNSET, g_strdup_printf ("--unset #%u", ++builder->unsets),
+             path, strlen (path));
+}
+
+void ls_config_builder_optional (LsConfigBuilder *builder, const char *key) {
+  g_ptr_array_add (builder->optional, g_strdup (key));
+}
+
+/* Puts @value (transfer full) at the end of a path of new maps; empties @segments. A map that the schema knows as a
+ * list becomes a patch when the next segment is an index. */
+static LsConfigNode *wrap_in_path (const LsConfigSchema *schema, const char *path, char **segments,
+                                   const char *file, LsConfigNode *value) {
+  guint count = g_strv_length (segments);
+
+  for (guint i = count; i-- > 0;) {
+    LsConfigPosition position = {file, 0, 1 + ls_config_path_offset (path, i)};
+    LsConfigNode *map = ls_config_node_new_map (position);
+    g_autofree char *next = g_steal_pointer (&segments[i]);
+    const LsSchemaNode *parent = ls_schema_walk (ls_schema_root (schema), segments);
+
+    if (i > 0 && parent != NULL && ls_schema_is_list (parent) && ls_config_path_index (next) >= 0)
+      map->kind = LS_CONFIG_NODE_PATCH;
+    ls_config_node_put (map, next, position, value);
+    value = map;
+  }
+  return value;
+}
+
+/* The document that an option stands for; NULL after an error. */
+static LsConfigNode *read_option (const LsConfigBuilder *builder, const Layer *layer,
+                                  GStringChunk *names, LsConfigErrors *errors) {
+  const char *file = g_string_chunk_insert_const (names, layer->name);
+  LsConfigPosition position = {file, 0, 1};
+  int end = layer->kind == LAYER_SET ? ls_config_path_end (layer->text) : (int) layer->length;
+  g_autofree char *path = NULL;
+  g_auto (GStrv) segments = NULL;
+  g_autoptr (GError) error = NULL;
+  LsConfigNode *value;
+  int column = 0;
+
+  if (end < 0) {
+    ls_config_errors_add (errors, LS_CONFIG_FAULT_ERROR, position,
+                          "'%s' sets nothing; write PATH=VALUE, for instance cluster.nodes=16",
+                          layer->text);
+    return NULL;
+  }
+  path = g_strchomp (g_strndup (layer->text, (gsize) end));
+  segments = ls_config_path_split (path, &column, &error);
+  if (segments == NULL) {
+    position.column += column;
+    ls_config_errors_add (errors, LS_CONFIG_FAULT_ERROR, position, "%s", error->message);
+    return NULL;
+  }
+  if (layer->kind == LAYER_SET)
+    value = ls_config_node_read_option (layer->name, layer->text + end + 1, end + 2, names, errors);
+  else
+    value = ls_config_node_new_scalar ("null", position);
+  if (value == NULL)
+    return NULL;
+  return wrap_in_path (builder->schema, path, segments, file, value);
+}
+
+static LsConfigNode *read_layer (const LsConfigBuilder *builder, const Layer *layer,
+                                 GStringChunk *names, LsConfigErrors *errors) {
+  LsConfigNode *root;
+
+  switch (layer->kind) {
+  case LAYER_FILE:
+    root = ls_config_node_read_file (layer->name, names, errors);
+    break;
+  case LAYER_TEXT:
+    root = ls_config_node_read_text (layer->name, layer->text, layer->length, names, errors);
+    break;
+  default:
+    root = read_option (builder, layer, names, errors);
+    break;
+  }
+  if (root != NULL && root->kind != LS_CONFIG_NODE_MAP && root->kind != LS_CONFIG_NODE_PATCH) {
+    ls_config_errors_add (errors, LS_CONFIG_FAULT_ERROR, root->position,
+                          "a scenario is a map of keys; for instance 'lockstep: 1' and 'cluster: "
+                          "...'");
+    g_clear_pointer (&root, ls_config_node_free);
+  }
+  return root;
+}
+
+/* Reads and merges some layers; FALSE when one of them could not be read. */
+static gboolean merge_layers (const LsConfigBuilder *builder, const GPtrArray *layers,
+                              LsConfig *config, LsConfigErrors *errors) {
+  const LsSchemaNode *schema = ls_schema_root (builder->schema);
+  gboolean complete = TRUE;
+
+  for (guint i = 0; i < layers->len; i++) {
+    LsConfigNode *node = read_layer (builder, layers->pdata[i], config->names, errors);
+
+    if (node == NULL) {
+      complete = FALSE;
+      continue;
+    }
+    ls_config_sugar_expand (node, schema, errors);
+    if (config->root->position.file == NULL)
+      config->root->position = node->position;
+    ls_config_layer_merge (config->root, node, schema, errors);
+  }
+  return complete;
+}
+
+LsConfig *ls_config_builder_build (LsConfigBuilder *builder, LsConfigErrors *errors) {
+  g_autoptr (LsConfig) config = g_new0 (LsConfig, 1);
+  guint before = ls_config_errors_count (errors, LS_CONFIG_FAULT_ERROR);
+  gboolean complete;
+  guint after;
+
+  config->schema = builder->schema;
+  config->names = g_string_chunk_new (256);
+  config->no_effect = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  config->root = ls_config_node_new_map ((LsConfigPosition){NULL, 0, 0});
+  complete = merge_layers (builder, builder->files, config, errors);
+  complete = merge_layers (builder, builder->options, config, errors) && complete;
+  if (!complete)
+    return NULL;
+  after = ls_config_errors_count (errors, LS_CONFIG_FAULT_ERROR);
+  if (config->root->position.file != NULL)
+    config->root->position = (LsConfigPosition){config->root->position.file, 1, 1};
+  g_ptr_array_add (builder->optional, NULL);
+  config->readable = ls_config_check (config->root, ls_schema_root (builder->schema),
+                                      (const char *const *) builder->optional->pdata, errors);
+  g_ptr_array_set_size (builder->optional, (int) builder->optional->len - 1);
+  config->readable = config->readable && after == before;
+  return g_steal_pointer (&config);
+}

@@ -1,0 +1,33 @@
+/*
+ * The inside of a resolved scenario. Internal to config.
+ */
+#pragma once
+
+#include "config/config.h"
+#include "config/schema_tree.h"
+
+G_BEGIN_DECLS
+
+struct LsConfig {
+  const LsConfigSchema *schema;
+  LsConfigNode *root;
+  GStringChunk *names;   /* keeps the file names of positions */
+  GHashTable *no_effect; /* LsConfigNode -> reason (owned), for ls_config_no_effect() */
+  gboolean readable;
+};
+
+/* A key: what describes it, what stands there. */
+typedef struct {
+  const LsSchemaNode *schema; /* NULL: the schema has no such key */
+  LsConfigNode *node;         /* NULL: not given, or null */
+  const LsConfigEntry *entry; /* of the node, NULL for items of lists and the root */
+} LsConfigFound;
+
+/* Follows a path from the root, short forms included. */
+LsConfigFound ls_config_find (const LsConfig *config, const char *path);
+
+/* The same along segments from any map. */
+LsConfigFound ls_config_find_below (LsConfigNode *node, const LsSchemaNode *schema,
+                                    char *const *segments);
+
+G_END_DECLS

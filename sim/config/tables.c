@@ -1,0 +1,97 @@
+/*
+ * The rows of the top level, of `trace` and of `jobs`.
+ *
+ * The tables of other parts hang below: net owns `cluster`, train owns `workload`. One job is
+ * written `workload:` and stands at jobs.main.workload, so that a second job changes no path.
+ */
+#include "config/tables.h"
+
+static const char *const job_names[] = {"main", NULL};
+static const char *const trace_levels[] = {"none", "steps", "ops", NULL};
+static const char *const trace_levels_later[] = {"messages", NULL};
+static const char *const all_word[] = {"all", NULL};
+static const char *const auto_all_words[] = {"auto", "all", NULL};
+
+const LsConfigKey ls_config_keys[] = {
+    {.path = "lockstep",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = 1,
+     .default_text = "1",
+     .meaning = "format of the file",
+     .source = "this program reads format 1"},
+    {.path = "title", .type = LS_CONFIG_STRING, .meaning = "a line for people, shown in summaries"},
+    {.path = "seed",
+     .type = LS_CONFIG_INTEGER,
+     .default_text = "1",
+     .meaning = "where all random streams start; the same seed gives the same run, bit for bit",
+     .source = "convention"},
+    {.path = "trace", .type = LS_CONFIG_MAP, .word = "level", .meaning = "what a run records"},
+    {.path = "trace.level",
+     .type = LS_CONFIG_WORD,
+     .choices = trace_levels,
+     .later_choices = trace_levels_later,
+     .default_text = "ops",
+     .meaning = "grain of the trace: nothing, steps and collectives, or every operation",
+     .source = "a trace should answer why, not only how long"},
+    {.path = "trace.ranks",
+     .type = LS_CONFIG_INDEXES,
+     .choices = auto_all_words,
+     .flags = LS_CONFIG_LIST | LS_CONFIG_ONE_OR_LIST,
+     .default_text = "auto",
+     .meaning = "ranks whose operations are recorded; auto: all up to 64, else one per kind",
+     .source = "the trace contract",
+     .when = "only with trace.level: ops"},
+    {.path = "trace.steps",
+     .type = LS_CONFIG_INDEXES,
+     .choices = all_word,
+     .flags = LS_CONFIG_LIST | LS_CONFIG_ONE_OR_LIST,
+     .default_text = "all",
+     .meaning = "steps that are recorded, counted from 0",
+     .source = "convention",
+     .when = "only with a trace.level other than none"},
+    {.path = "workload", .type = LS_CONFIG_ALIAS, .alias = "jobs.main.workload"},
+    {.path = "jobs",
+     .type = LS_CONFIG_MAP,
+     .choices = job_names,
+     .later = "several jobs on one cluster",
+     .meaning = "training jobs by name; a single one is called main and may be written workload"},
+    {.path = "jobs.*.workload",
+     .type = LS_CONFIG_MAP,
+     .alias = "workload",
+     .meaning = "what the job trains and how, see workload"},
+    {.path = "jobs.*.placement",
+     .type = LS_CONFIG_MAP,
+     .later = "several jobs on one cluster",
+     .meaning = "where the job runs"},
+    {.path = "jobs.*.start",
+     .type = LS_CONFIG_QUANTITY,
+     .dimension = LS_DIMENSION_TIME,
+     .later = "several jobs on one cluster",
+     .meaning = "when the job starts"},
+    {0},
+};
+
+const LsConfigKey ls_config_later_keys[] = {
+    {.path = "faults",
+     .type = LS_CONFIG_MAP,
+     .later = "stragglers and failures",
+     .meaning = "what is slow, and what fails how often"},
+    {.path = "campaign",
+     .type = LS_CONFIG_MAP,
+     .later = "campaigns of weeks with failures and checkpoints",
+     .meaning = "a training run of weeks or months with failures, spares and checkpoints"},
+    {.path = "learn",
+     .type = LS_CONFIG_MAP,
+     .later = "real learning on simulated time",
+     .meaning = "a real problem that is trained in the order the cluster would give"},
+    {.path = "study",
+     .type = LS_CONFIG_MAP,
+     .later = "studies over many cases",
+     .meaning = "cases, axes and replications for sweeps"},
+    {.path = "cost",
+     .type = LS_CONFIG_MAP,
+     .later = "prices, energy and carbon",
+     .meaning = "what hardware and power cost"},
+    {0},
+};
