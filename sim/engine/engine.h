@@ -51,7 +51,7 @@ void ls_engine_set_put_handler (LsEngine *engine, LsPutHandler handler, gpointer
 /* Which account part idle time is charged to when no cause is known (before the first and after the last operation). */
 void ls_engine_set_idle_part (LsEngine *engine, guint part);
 
-/* Timers. Priority: lower runs first at equal times; then order of scheduling. Handle 0 is never given. */
+/* Timers. Priority 0 to 3: lower runs first at equal times; then order of scheduling. Handle 0 is never given. */
 typedef void (*LsTimerFunc) (gpointer self, LsEngine *engine);
 guint64 ls_engine_schedule (LsEngine *engine, gint64 at_ps, guint priority, LsTimerFunc func, gpointer self);
 gboolean ls_engine_cancel_timer (LsEngine *engine, guint64 handle);
@@ -88,6 +88,8 @@ LsProgram *ls_engine_rank_program (const LsEngine *engine, guint rank); /* (tran
 guint ls_engine_rank_device (const LsEngine *engine, guint rank);
 /* Account of the rank's main stream: ps per part up to now, LS_MAX_PARTS entries; they sum to now. */
 void ls_engine_account (LsEngine *engine, guint rank, gint64 *parts_ps);
+/* Time that others waited for this rank, as it came last to a collective or message. */
+gint64 ls_engine_caused_wait_ps (const LsEngine *engine, guint rank);
 gint64 ls_engine_bytes_sent (const LsEngine *engine, guint rank);
 gint64 ls_engine_bytes_received (const LsEngine *engine, guint rank);
 double ls_engine_flops (const LsEngine *engine, guint rank); /* of ended kernels */

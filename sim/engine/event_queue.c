@@ -233,6 +233,11 @@ ls_event_queue_reschedule (LsEventQueue *queue, guint32 slot, gint64 time_ps) {
   resift (queue, index, key);
 }
 
+LsEvent
+ls_event_queue_event (const LsEventQueue *queue, guint32 slot) {
+  return queue->slots[slot].event;
+}
+
 guint32
 ls_event_queue_generation (const LsEventQueue *queue, guint32 slot) {
   return queue->slots[slot].generation;

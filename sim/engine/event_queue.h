@@ -40,6 +40,8 @@ LsEvent ls_event_queue_pop (LsEventQueue *queue, gint64 *time_ps);
 void ls_event_queue_cancel (LsEventQueue *queue, guint32 slot);
 /* Moves a pending event; it is ordered among equals as if scheduled now. */
 void ls_event_queue_reschedule (LsEventQueue *queue, guint32 slot, gint64 time_ps);
+/* The event that waits in a live slot. */
+LsEvent ls_event_queue_event (const LsEventQueue *queue, guint32 slot);
 /* Generation of a slot: differs after its event is gone; for handles that may be stale. */
 guint32 ls_event_queue_generation (const LsEventQueue *queue, guint32 slot);
 gboolean ls_event_queue_is_pending (const LsEventQueue *queue, guint32 slot, guint32 generation);

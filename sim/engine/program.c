@@ -275,6 +275,8 @@ make_block (LsInstruction *code, guint32 n, guint32 begin, guint32 number, LsBlo
       break;
     if (!add_block_part (block, op->part, op->work_ps))
       break;
+    if (op->flags & LS_OP_WORK_TABLE)
+      block->varying = TRUE;
     add_block_memory (memory, op, block->total_ps, block->total_ps + op->work_ps);
     block->total_ps += op->work_ps;
     block->flops += (LsInt128) op->flops;

@@ -1,0 +1,152 @@
+/* Accounts: where the time of each rank's main stream went, and what its memory holds.
+ *
+ * Model:      the main stream either runs (charged to the operation's part) or is idle. An idle gap
+ *             is charged backwards along causes: the communication that ended it was on its way
+ *             from start to end (its part) and waited for others from ready to start (its blame:
+ *             what the rank that came last was then doing); before it was ready, its own cause.
+ * Invariants: the parts of a rank sum to the time accounted so far. Memory by kind sums to the total.
+ * Cost:       O(1) per operation; gaps follow at most LS_HISTORY causes. A peak counts once it has
+ *             lasted, so releases and claims of one instant cancel whatever their order.
+ */
+#include <string.h>
+
+#include "engine/engine_private.h"
+
+static void
+charge (LsRankState *state, guint part, gint64 ps) {
+  LS_ASSERT (ps >= 0 && part < LS_MAX_PARTS);
+  state->parts_ps[part] += ps;
+  state->accounted_ps += ps;
+}
+
+void
+ls_account_busy (LsEngine *e, guint32 rank, guint part, gint64 ps) {
+  charge (ls_rank_at (e, rank), part, ps);
+}
+
+gint64
+ls_account_busy_ps (LsEngine *e, guint32 rank) {
+  LsRankState *state = ls_rank_at (e, rank);
+  if (state->n_streams == 0)
+    return 0;
+  const LsStream *main_stream = ls_stream_at (e, rank, LS_MAIN_STREAM);
+  gint64 running = main_stream->state == LS_STREAM_RUNNING ? e->now_ps - main_stream->run_start_ps : 0;
+  return state->busy_ps + running;
+}
+
+const LsHistory *
+ls_account_find (LsEngine *e, LsCause cause) {
+  if (cause.rank == LS_NO_RANK || cause.ordinal < 0)
+    return NULL;
+  guint32 first = (ls_rank_at (e, cause.rank)->first_stream + cause.stream) * LS_HISTORY;
+  const LsHistory *history = &g_array_index (e->history, LsHistory, first);
+  for (guint i = 0; i < LS_HISTORY; i++)
+    if (history[i].ordinal == cause.ordinal)
+      return &history[i];
+  return NULL;
+}
+
+/* The main stream starts something now: charges [idle since, now] from its end backwards. */
+void
+ls_account_main_start (LsEngine *e, guint32 rank) {
+  LsRankState *state = ls_rank_at (e, rank);
+  const gint64 since_ps = state->accounted_ps;
+  gint64 to_ps = e->now_ps; /* [to, now] is charged */
+  LsCause cause = ls_stream_at (e, rank, LS_MAIN_STREAM)->cause;
+  while (to_ps > since_ps) {
+    const LsHistory *entry = ls_account_find (e, cause);
+    if (!entry || entry->end_ps > to_ps) {
+      charge (state, e->idle_part, to_ps - since_ps);
+      return;
+    }
+    gint64 end_ps = MAX (entry->end_ps, since_ps);
+    gint64 start_ps = CLAMP (entry->start_ps, since_ps, end_ps);
+    gint64 ready_ps = CLAMP (entry->ready_ps, since_ps, start_ps);
+    charge (state, e->idle_part, to_ps - end_ps);
+    charge (state, entry->part, end_ps - start_ps);
+    charge (state, entry->blame, start_ps - ready_ps);
+    to_ps = ready_ps;
+    cause = entry->cause;
+  }
+}
+
+guint8
+ls_account_blame (LsEngine *e, LsCause cause, guint8 wait_part) {
+  for (guint hops = 0; hops < LS_HISTORY; hops++) {
+    const LsHistory *entry = ls_account_find (e, cause);
+    if (!entry)
+      return wait_part; /* a kernel, or nothing yet */
+    if (entry->end_ps > entry->start_ps)
+      return entry->part;
+    if (entry->start_ps > entry->ready_ps)
+      return entry->blame;
+    cause = entry->cause;
+  }
+  return wait_part;
+}
+
+void
+ls_account_ended (LsEngine *e, guint32 rank, guint stream, const LsHistory *entry) {
+  LsStream *st = ls_stream_at (e, rank, stream);
+  guint32 first = (ls_rank_at (e, rank)->first_stream + stream) * LS_HISTORY;
+  g_array_index (e->history, LsHistory, first + st->history_next) = *entry;
+  st->history_next = (st->history_next + 1) % LS_HISTORY;
+  if (stream != LS_MAIN_STREAM)
+    return;
+  LsRankState *state = ls_rank_at (e, rank);
+  gint64 from_ps = state->accounted_ps;
+  gint64 start_ps = CLAMP (entry->start_ps, from_ps, MAX (entry->end_ps, from_ps));
+  charge (state, entry->blame, start_ps - from_ps);
+  charge (state, entry->part, MAX (entry->end_ps, from_ps) - start_ps);
+}
+
+void
+ls_account_memory (LsEngine *e, guint32 rank, guint kind, gint64 bytes, gint64 t_ps) {
+  LsRankState *state = ls_rank_at (e, rank);
+  LS_ASSERT (kind < LS_MEMORY_KINDS);
+  if (t_ps > state->memory_time_ps) {
+    if (state->memory_total > state->peak_total) {
+      state->peak_total = state->memory_total;
+      memcpy (state->peak_by_kind, state->memory, sizeof state->memory);
+    }
+    state->memory_time_ps = t_ps;
+  }
+  state->memory[kind] += bytes;
+  state->memory_total += bytes;
+  LS_REQUIRE (state->memory[kind] >= 0, "rank %u releases more memory of kind %u than it holds", rank, kind);
+  if (!state->observed)
+    return;
+  for (guint o = 0; o < e->n_observers; o++)
+    if (e->observers[o]->memory)
+      e->observers[o]->memory (e->observer_selves[o], rank, kind, t_ps, state->memory[kind]);
+}
+
+void
+ls_account_claim (LsEngine *e, guint32 rank, guint stream, const LsOp *op) {
+  if (op->claim_bytes == 0)
+    return;
+  ls_device_sync_rank (e, rank, stream);
+  ls_account_memory (e, rank, op->claim_kind, op->claim_bytes, e->now_ps);
+}
+
+void
+ls_account_release (LsEngine *e, guint32 rank, guint stream, const LsOp *op) {
+  if (op->release_bytes == 0)
+    return;
+  ls_device_sync_rank (e, rank, stream);
+  ls_account_memory (e, rank, op->release_kind, -op->release_bytes, e->now_ps);
+}
+
+void
+ls_account_record (LsEngine *e, LsOpRecord *record) {
+  for (guint o = 0; o < e->n_observers; o++)
+    if (e->observers[o]->op)
+      e->observers[o]->op (e->observer_selves[o], record);
+}
+
+void
+ls_account_mark (LsEngine *e, guint32 rank, const LsOp *op, const gint32 *counters) {
+  for (guint o = 0; o < e->n_observers; o++)
+    if (e->observers[o]->mark)
+      e->observers[o]->mark (e->observer_selves[o], rank, op, counters, e->now_ps);
+}

@@ -1,0 +1,278 @@
+/* Activities: transfers in flight, phase by phase; the first layer of sharing seen from the clock.
+ *
+ * Model:      a phase waits its latency, then loads its resources until its bytes have moved. Rates
+ *             come from sharing.c once per instant; work left is exact (rate x dt).
+ * Invariants: an activity that loads has a flow in sharing; memory use of a device by transfers is
+ *             the sum over flows of usage x rate of its memory resource.
+ * Cost:       one event per latency and per phase, plus one per change of rate.
+ */
+#include "engine/engine_private.h"
+
+LsCachedTransfer *
+ls_cached_transfer_new (const LsTransfer *transfer) {
+  LsCachedTransfer *cached = g_new0 (LsCachedTransfer, 1);
+  cached->transfer = transfer;
+  cached->alone_rate = g_new0 (gint64, MAX (transfer->n_phases, 1u));
+  cached->bottleneck = g_new0 (guint32, MAX (transfer->n_phases, 1u));
+  return cached;
+}
+
+void
+ls_cached_transfer_free (LsCachedTransfer *cached) {
+  if (!cached)
+    return;
+  g_free (cached->alone_rate);
+  g_free (cached->bottleneck);
+  g_free (cached);
+}
+
+LsCachedTransfer *
+ls_cached_transfer_at (GPtrArray *list, guint index) {
+  return index < list->len ? g_ptr_array_index (list, index) : NULL;
+}
+
+/* Rates alone, for the capacities of now. */
+static void
+refresh (LsEngine *e, LsCachedTransfer *cached) {
+  if (cached->epoch == e->capacity_epoch)
+    return;
+  cached->epoch = e->capacity_epoch;
+  for (guint32 p = 0; p < cached->transfer->n_phases; p++) {
+    const LsPhase *phase = &cached->transfer->phases[p];
+    cached->alone_rate[p]
+        = ls_sharing_alone_rate (e->sharing, phase->rate_cap, phase->n_usages, phase->usages, &cached->bottleneck[p]);
+  }
+}
+
+guint32
+ls_activity_start (LsEngine *e, LsCachedTransfer *cached, LsOwnerKind kind, guint32 owner, guint32 stream,
+                   gint64 bytes_override) {
+  guint32 number;
+  if (e->free_activities->len > 0) {
+    number = g_array_index (e->free_activities, guint32, e->free_activities->len - 1);
+    g_array_set_size (e->free_activities, e->free_activities->len - 1);
+  } else {
+    number = e->activities->len;
+    g_array_set_size (e->activities, number + 1);
+  }
+  *ls_activity_at (e, number) = (LsActivity){ .cached = cached,
+                                              .state = LS_ACTIVITY_LATENCY,
+                                              .owner_kind = (guint8) kind,
+                                              .owner = owner,
+                                              .owner_stream = stream,
+                                              .flow = LS_NONE,
+                                              .bottleneck = LS_NO_RESOURCE,
+                                              .bytes_override = bytes_override,
+                                              .start_ps = e->now_ps };
+  return number;
+}
+
+void
+ls_activity_free (LsEngine *e, guint32 number) {
+  ls_activity_at (e, number)->state = LS_ACTIVITY_FREE;
+  g_array_append_val (e->free_activities, number);
+}
+
+static gint64
+phase_bytes (const LsActivity *activity) {
+  const LsTransfer *transfer = activity->cached->transfer;
+  if (activity->bytes_override >= 0 && activity->phase + 1 == transfer->n_phases)
+    return activity->bytes_override;
+  return transfer->phases[activity->phase].work_bytes;
+}
+
+gint64
+ls_activity_bytes (const LsActivity *activity) {
+  return activity->bytes_override >= 0 ? activity->bytes_override : activity->cached->transfer->message_bytes;
+}
+
+static void
+owner_ended (LsEngine *e, guint32 number) {
+  LsActivity activity = *ls_activity_at (e, number);
+  switch ((LsOwnerKind) activity.owner_kind) {
+  case LS_OWNER_GROUP:
+    ls_group_ended (e, activity.owner);
+    break;
+  case LS_OWNER_MESSAGE:
+    ls_message_ended (e, activity.owner);
+    break;
+  case LS_OWNER_COPY:
+    ls_copy_ended (e, activity.owner, activity.owner_stream, number);
+    break;
+  }
+  ls_activity_free (e, number);
+}
+
+/* TRUE when the phase has bytes to move, from this instant's solve on. */
+static gboolean
+begin_load (LsEngine *e, guint32 number) {
+  LsActivity *activity = ls_activity_at (e, number);
+  if (phase_bytes (activity) == 0)
+    return FALSE;
+  activity->state = LS_ACTIVITY_STARTING;
+  g_array_append_val (e->starting, number);
+  return TRUE;
+}
+
+/* Enters the current phase, or the first later one that takes time; ends the activity if there is none. */
+void
+ls_activity_go (LsEngine *e, guint32 number) {
+  LsActivity *activity = ls_activity_at (e, number);
+  const LsTransfer *transfer = activity->cached->transfer;
+  for (; activity->phase < transfer->n_phases; activity->phase++) {
+    const LsPhase *phase = &transfer->phases[activity->phase];
+    if (phase->latency_ps > 0) {
+      activity->state = LS_ACTIVITY_LATENCY;
+      activity->alone_ps += phase->latency_ps;
+      activity->event
+          = ls_event_queue_push (e->queue, e->now_ps + phase->latency_ps, 1, (LsEvent){ LS_EVENT_LATENCY_END, number, 0 });
+      return;
+    }
+    if (begin_load (e, number))
+      return;
+  }
+  owner_ended (e, number);
+}
+
+void
+ls_activity_latency_end (LsEngine *e, guint32 number) {
+  LsActivity *activity = ls_activity_at (e, number);
+  activity->event = LS_EVENT_NONE;
+  if (begin_load (e, number))
+    return;
+  activity->phase++;
+  ls_activity_go (e, number);
+}
+
+/* A flow's rate went from `old_rate` to `new_rate`: memory bandwidth left on devices, and who watches. */
+static void
+account_rate (LsEngine *e, guint32 n_usages, const LsUsage *usages, gint64 old_rate, gint64 new_rate) {
+  const guint32 *device_of = (const guint32 *) (gpointer) e->resource_device->data;
+  for (guint32 i = 0; i < n_usages; i++) {
+    guint32 number = device_of[usages[i].resource];
+    if (number != LS_NONE) {
+      LsDevice *device = ls_device_at (e, number);
+      device->hbm_used += ls_rate_times_usage (new_rate, usages[i].usage) - ls_rate_times_usage (old_rate, usages[i].usage);
+      if (device->active->len > 0)
+        ls_device_touch (e, number);
+    }
+    if (!e->wants_rates)
+      continue;
+    gint64 load = ls_sharing_load (e->sharing, usages[i].resource);
+    for (guint o = 0; o < e->n_observers; o++)
+      if (e->observers[o]->rate)
+        e->observers[o]->rate (e->observer_selves[o], usages[i].resource, e->now_ps, load);
+  }
+}
+
+static void
+account_carried (LsEngine *e, const LsPhase *phase, LsInt128 work) {
+  LsInt128 *carried = (LsInt128 *) (gpointer) e->resource_carried->data;
+  for (guint32 i = 0; i < phase->n_usages; i++)
+    carried[phase->usages[i].resource] += (work >> LS_RATE_BITS) * phase->usages[i].usage;
+}
+
+static void
+leave_sharing (LsEngine *e, LsActivity *activity) {
+  guint32 n;
+  const LsUsage *usages = ls_sharing_usages (e->sharing, activity->flow, &n);
+  gint64 rate = ls_sharing_rate (e->sharing, activity->flow);
+  ls_sharing_remove_flow (e->sharing, activity->flow);
+  account_rate (e, n, usages, rate, 0);
+  activity->flow = LS_NONE;
+}
+
+void
+ls_activity_transfer_end (LsEngine *e, guint32 number) {
+  LsActivity *activity = ls_activity_at (e, number);
+  activity->event = LS_EVENT_NONE;
+  leave_sharing (e, activity);
+  account_carried (e, &activity->cached->transfer->phases[activity->phase], ls_work_from_units (phase_bytes (activity)));
+  activity->phase++;
+  ls_activity_go (e, number);
+}
+
+/* Factor on the rate, fixed when the activity first loads: 1 - (1 - beside) x share of members that compute. */
+static gint64
+compute_factor (LsEngine *e, const LsActivity *activity) {
+  gint64 beside = activity->cached->transfer->beside_compute;
+  if (activity->owner_kind != LS_OWNER_GROUP || beside == LS_USAGE_ONE || beside == 0)
+    return LS_USAGE_ONE;
+  const LsGroup *group = ls_group_at (e, activity->owner);
+  guint32 busy = 0;
+  for (guint32 i = 0; i < group->n; i++)
+    busy += ls_stream_at (e, group->ranks[i], LS_MAIN_STREAM)->state == LS_STREAM_RUNNING;
+  return LS_USAGE_ONE - (gint64) ((LsInt128) (LS_USAGE_ONE - beside) * busy / group->n);
+}
+
+static void
+start_loading (LsEngine *e, guint32 number) {
+  LsActivity *activity = ls_activity_at (e, number);
+  LsCachedTransfer *cached = activity->cached;
+  const LsPhase *phase = &cached->transfer->phases[activity->phase];
+  refresh (e, cached);
+  if (activity->factor == 0)
+    activity->factor = compute_factor (e, activity);
+  gint64 alone = cached->alone_rate[activity->phase];
+  gint64 cap = (gint64) (((LsInt128) alone * activity->factor) >> LS_USAGE_BITS);
+  activity->bottleneck = cached->bottleneck[activity->phase];
+  activity->flow = ls_sharing_add_flow (e->sharing, cap, activity->bottleneck, phase->n_usages, phase->usages, number);
+  activity->remaining = ls_work_from_units (phase_bytes (activity));
+  if (alone > 0)
+    activity->alone_ps += ls_work_duration_ps (activity->remaining, alone);
+  activity->last_ps = e->now_ps;
+  activity->state = LS_ACTIVITY_LOADING;
+}
+
+static void
+apply_change (LsEngine *e, const LsRateChange *change) {
+  guint32 number = ls_sharing_owner (e->sharing, change->flow);
+  LsActivity *activity = ls_activity_at (e, number);
+  gint64 rate = ls_sharing_rate (e->sharing, change->flow);
+  activity->remaining -= (LsInt128) change->old_rate * (e->now_ps - activity->last_ps);
+  activity->last_ps = e->now_ps;
+  activity->bottleneck = ls_sharing_bottleneck (e->sharing, change->flow);
+  guint32 n;
+  const LsUsage *usages = ls_sharing_usages (e->sharing, change->flow, &n);
+  account_rate (e, n, usages, change->old_rate, rate);
+  if (rate == 0) {
+    if (activity->event != LS_EVENT_NONE)
+      ls_event_queue_cancel (e->queue, activity->event);
+    activity->event = LS_EVENT_NONE;
+    return;
+  }
+  gint64 end_ps = e->now_ps + MAX (ls_work_duration_ps (MAX (activity->remaining, 0), rate), 1);
+  if (activity->event != LS_EVENT_NONE)
+    ls_event_queue_reschedule (e->queue, activity->event, end_ps);
+  else
+    activity->event = ls_event_queue_push (e->queue, end_ps, 1, (LsEvent){ LS_EVENT_TRANSFER_END, number, 0 });
+}
+
+void
+ls_activity_settle (LsEngine *e) {
+  for (guint i = 0; i < e->starting->len; i++) {
+    guint32 number = g_array_index (e->starting, guint32, i);
+    if (ls_activity_at (e, number)->state == LS_ACTIVITY_STARTING)
+      start_loading (e, number);
+  }
+  g_array_set_size (e->starting, 0);
+  const LsRateChange *changes;
+  guint n = ls_sharing_solve (e->sharing, &changes);
+  for (guint i = 0; i < n; i++)
+    apply_change (e, &changes[i]);
+}
+
+/* Takes an activity away as it stands; what it moved so far counts as carried. */
+void
+ls_activity_drop (LsEngine *e, guint32 number) {
+  LsActivity *activity = ls_activity_at (e, number);
+  if (activity->event != LS_EVENT_NONE)
+    ls_event_queue_cancel (e->queue, activity->event);
+  if (activity->state == LS_ACTIVITY_LOADING) {
+    LsInt128 moved = ls_work_from_units (phase_bytes (activity)) - activity->remaining
+                     + (LsInt128) ls_sharing_rate (e->sharing, activity->flow) * (e->now_ps - activity->last_ps);
+    account_carried (e, &activity->cached->transfer->phases[activity->phase], moved);
+    leave_sharing (e, activity);
+  }
+  ls_activity_free (e, number);
+}

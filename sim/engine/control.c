@@ -1,0 +1,148 @@
+/* Changes from outside while time runs: timers, capacities, cancelling and moving.
+ *
+ * Callbacks and tests use these; everything takes effect at the instant's one solve.
+ */
+#include "engine/engine_private.h"
+
+guint64
+ls_engine_schedule (LsEngine *e, gint64 at_ps, guint priority, LsTimerFunc func, gpointer self) {
+  LS_REQUIRE (at_ps >= e->now_ps, "scheduling into the past");
+  LS_REQUIRE (priority <= 3, "priorities are 0 to 3");
+  guint32 number;
+  if (e->free_timers->len > 0) {
+    number = g_array_index (e->free_timers, guint32, e->free_timers->len - 1);
+    g_array_set_size (e->free_timers, e->free_timers->len - 1);
+  } else {
+    number = e->timers->len;
+    g_array_set_size (e->timers, number + 1);
+  }
+  guint32 slot = ls_event_queue_push (e->queue, at_ps, priority, (LsEvent){ LS_EVENT_TIMER, number, 0 });
+  guint32 generation = ls_event_queue_generation (e->queue, slot);
+  ((LsTimer *) (gpointer) e->timers->data)[number] = (LsTimer){ func, self, slot, generation };
+  return ((guint64) generation << 32) | slot;
+}
+
+/* The slot of a live handle, or 0. */
+static guint32
+live_slot (LsEngine *e, guint64 handle) {
+  guint32 slot = (guint32) handle, generation = (guint32) (handle >> 32);
+  return ls_event_queue_is_pending (e->queue, slot, generation) ? slot : 0;
+}
+
+gboolean
+ls_engine_cancel_timer (LsEngine *e, guint64 handle) {
+  guint32 slot = live_slot (e, handle);
+  if (slot == 0)
+    return FALSE;
+  guint32 number = ls_event_queue_event (e->queue, slot).a;
+  ls_event_queue_cancel (e->queue, slot);
+  g_array_append_val (e->free_timers, number);
+  return TRUE;
+}
+
+gboolean
+ls_engine_reschedule_timer (LsEngine *e, guint64 handle, gint64 at_ps) {
+  LS_REQUIRE (at_ps >= e->now_ps, "scheduling into the past");
+  guint32 slot = live_slot (e, handle);
+  if (slot == 0)
+    return FALSE;
+  ls_event_queue_reschedule (e->queue, slot, at_ps);
+  return TRUE;
+}
+
+static LsDevice *
+device_of_resource (LsEngine *e, guint resource, guint32 *number) {
+  for (guint32 d = 0; d < e->devices->len; d++)
+    if (ls_device_at (e, d)->hbm == resource || ls_device_at (e, d)->sm == resource) {
+      *number = d;
+      return ls_device_at (e, d);
+    }
+  return NULL;
+}
+
+void
+ls_engine_set_capacity (LsEngine *e, guint resource, double per_s) {
+  guint32 number = LS_NONE;
+  LsDevice *device = device_of_resource (e, resource, &number);
+  if (device && device->sm == resource) {
+    ls_engine_set_device_speed (e, number, per_s);
+    return;
+  }
+  gint64 capacity = ls_rate_from_per_s (per_s);
+  if (device) {
+    device->hbm_rate = capacity;
+    capacity /= 2;
+    ls_device_touch (e, number);
+  }
+  g_array_index (e->resource_per_s, double, resource) = per_s;
+  e->capacity_epoch++;
+  ls_sharing_set_capacity (e->sharing, resource, capacity);
+  if (e->started && !e->in_callback && !e->running)
+    ls_activity_settle (e);
+}
+
+void
+ls_engine_set_device_speed (LsEngine *e, guint number, double fraction) {
+  LsDevice *device = ls_device_at (e, number);
+  device->speed = ls_usage_from_double (fraction);
+  LS_REQUIRE (device->speed <= LS_USAGE_ONE, "a device cannot be faster than nominal");
+  ls_device_touch (e, number);
+}
+
+gboolean
+ls_engine_cancel (LsEngine *e, guint rank, guint stream) {
+  LsStream *st = ls_stream_at (e, rank, stream);
+  const LsOp *op;
+  switch ((LsStreamState) st->state) {
+  case LS_STREAM_RUNNING:
+    ls_device_drop (e, rank, stream);
+    return TRUE;
+  case LS_STREAM_DELAYED:
+    ls_event_queue_cancel (e->queue, st->event);
+    op = &ls_instruction_at (e, rank, stream, st->pc)->op;
+    ls_account_release (e, rank, stream, op);
+    ls_executor_complete (e, rank, stream, 1);
+    return TRUE;
+  case LS_STREAM_MEETING:
+    op = &ls_instruction_at (e, rank, stream, st->pc)->op;
+    ls_group_drop (e, ls_executor_slot (e, rank, op).group);
+    return TRUE;
+  case LS_STREAM_MESSAGE:
+    ls_message_drop (e, rank, stream);
+    return TRUE;
+  case LS_STREAM_READY:
+  case LS_STREAM_BLOCKED:
+  case LS_STREAM_FINISHED:
+    break;
+  }
+  return FALSE;
+}
+
+/* A blocked stream no longer waits for anything. */
+static void
+unblock (LsEngine *e, guint rank, guint stream) {
+  for (guint s = 0; s < ls_rank_at (e, rank)->n_streams; s++)
+    ls_stream_at (e, rank, s)->waiters &= ~(1u << stream);
+}
+
+void
+ls_engine_move (LsEngine *e, guint rank, guint stream, LsMark target, const gint32 *counters) {
+  LS_REQUIRE (target.valid && target.stream == stream, "a stream moves within itself");
+  ls_engine_cancel (e, rank, stream);
+  unblock (e, rank, stream);
+  LsRankState *state = ls_rank_at (e, rank);
+  LsStream *st = ls_stream_at (e, rank, stream);
+  if (st->state == LS_STREAM_FINISHED) {
+    state->n_open++;
+    e->n_open++;
+  }
+  guint depth = ls_program_depth (state->program, target);
+  for (guint i = 0; i < depth; i++)
+    st->counters[i] = counters[i];
+  st->pc = target.index;
+  st->position = ls_program_ordinal (state->program, target, counters);
+  st->wait_index = 0;
+  st->state = LS_STREAM_READY;
+  st->cause = (LsCause){ LS_NO_RANK, 0, -1 };
+  ls_executor_queue (e, rank, stream);
+}

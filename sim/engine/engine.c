@@ -1,0 +1,358 @@
+/* The engine: construction, the loop that moves time, and what may be read from outside.
+ *
+ * Model:      engine.h. One instant: events of that time are dispatched in order, streams they free
+ *             are advanced until nothing moves, then transfers and kernels are solved once.
+ * Cost:       see the parts. This file does no arithmetic of its own.
+ */
+#include "engine/engine.h"
+
+#include "base/error.h"
+#include "base/time.h"
+#include "engine/engine_private.h"
+
+#define STOP_CHECK_EVENTS 256u
+
+static void
+clear_rank (gpointer data) {
+  LsRankState *state = data;
+  ls_program_unref (state->program);
+  g_array_unref (state->slots);
+}
+
+static void
+clear_group (gpointer data) {
+  LsGroup *group = data;
+  g_free (group->ranks);
+  g_free (group->streams);
+  g_free (group->here);
+  g_ptr_array_unref (group->cached);
+}
+
+static void
+clear_channel (gpointer data) {
+  g_ptr_array_unref (((LsChannel *) data)->cached);
+}
+
+static void
+clear_device (gpointer data) {
+  g_array_unref (((LsDevice *) data)->active);
+}
+
+static GArray *
+array_of (gsize size, GDestroyNotify clear) {
+  GArray *array = g_array_new (FALSE, TRUE, (guint) size);
+  if (clear)
+    g_array_set_clear_func (array, clear);
+  return array;
+}
+
+LsEngine *
+ls_engine_new (void) {
+  LsEngine *e = g_new0 (LsEngine, 1);
+  e->queue = ls_event_queue_new ();
+  e->sharing = ls_sharing_new ();
+  e->capacity_epoch = 1;
+  e->resource_names = g_ptr_array_new_with_free_func (g_free);
+  e->resource_per_s = array_of (sizeof (double), NULL);
+  e->resource_device = array_of (sizeof (guint32), NULL);
+  e->resource_carried = array_of (sizeof (LsInt128), NULL);
+  e->devices = array_of (sizeof (LsDevice), clear_device);
+  e->dirty_devices = array_of (sizeof (guint32), NULL);
+  e->ranks = array_of (sizeof (LsRankState), clear_rank);
+  e->streams = array_of (sizeof (LsStream), NULL);
+  e->history = array_of (sizeof (LsHistory), NULL);
+  e->groups = array_of (sizeof (LsGroup), clear_group);
+  e->channels = array_of (sizeof (LsChannel), clear_channel);
+  e->channel_of = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  e->messages = array_of (sizeof (LsMessage), NULL);
+  e->free_messages = array_of (sizeof (guint32), NULL);
+  e->activities = array_of (sizeof (LsActivity), NULL);
+  e->free_activities = array_of (sizeof (guint32), NULL);
+  e->starting = array_of (sizeof (guint32), NULL);
+  e->copy_of
+      = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, (GDestroyNotify) ls_cached_transfer_free);
+  e->timers = array_of (sizeof (LsTimer), NULL);
+  e->free_timers = array_of (sizeof (guint32), NULL);
+  e->tables = g_ptr_array_new ();
+  e->todo = array_of (sizeof (LsStreamRef), NULL);
+  return e;
+}
+
+void
+ls_engine_free (LsEngine *e) {
+  if (!e)
+    return;
+  GArray *arrays[] = { e->resource_per_s, e->resource_device, e->resource_carried, e->devices,  e->dirty_devices,
+                       e->ranks,          e->streams,         e->history,          e->groups,   e->channels,
+                       e->messages,       e->free_messages,   e->activities,       e->starting, e->free_activities,
+                       e->timers,         e->free_timers,     e->todo };
+  for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
+    g_array_unref (arrays[i]);
+  g_ptr_array_unref (e->resource_names);
+  g_ptr_array_unref (e->tables);
+  g_hash_table_unref (e->channel_of);
+  g_hash_table_unref (e->copy_of);
+  ls_event_queue_free (e->queue);
+  ls_sharing_free (e->sharing);
+  g_clear_error (&e->fault);
+  g_free (e);
+}
+
+guint
+ls_engine_add_resource (LsEngine *e, const char *name, double per_s) {
+  guint32 number = ls_sharing_add_resource (e->sharing, ls_rate_from_per_s (per_s));
+  guint32 none = LS_NONE;
+  LsInt128 zero = 0;
+  g_ptr_array_add (e->resource_names, g_strdup (name));
+  g_array_append_val (e->resource_per_s, per_s);
+  g_array_append_val (e->resource_device, none);
+  g_array_append_val (e->resource_carried, zero);
+  return number;
+}
+
+guint
+ls_engine_add_device (LsEngine *e, const char *name, double memory_bytes_per_s) {
+  g_autofree char *sm_name = g_strdup_printf ("%s/sm", name);
+  g_autofree char *hbm_name = g_strdup_printf ("%s/hbm", name);
+  LsDevice device = { .hbm_rate = ls_rate_from_per_s (memory_bytes_per_s),
+                      .speed = LS_USAGE_ONE,
+                      .active = array_of (sizeof (LsStreamRef), NULL) };
+  guint32 number = e->devices->len;
+  device.sm = ls_engine_add_resource (e, sm_name, 1.0);
+  device.hbm = ls_engine_add_resource (e, hbm_name, memory_bytes_per_s);
+  ls_sharing_set_capacity (e->sharing, device.hbm, device.hbm_rate / 2);
+  g_array_index (e->resource_device, guint32, device.hbm) = number;
+  g_array_append_val (e->devices, device);
+  return number;
+}
+
+guint
+ls_engine_device_sm (const LsEngine *e, guint device) {
+  return g_array_index (e->devices, LsDevice, device).sm;
+}
+
+guint
+ls_engine_device_memory (const LsEngine *e, guint device) {
+  return g_array_index (e->devices, LsDevice, device).hbm;
+}
+
+guint
+ls_engine_add_rank (LsEngine *e, LsProgram *program, guint device, guint host_device) {
+  LS_REQUIRE (!e->started, "ranks are added before the run");
+  LS_REQUIRE (!program || program->frozen, "program %s is not frozen", program->name);
+  LsRankState state = { .program = program ? ls_program_ref (program) : NULL,
+                        .device = device == LS_NO_INDEX ? LS_NONE : device,
+                        .host_device = host_device == LS_NO_INDEX ? LS_NONE : host_device,
+                        .first_stream = e->streams->len,
+                        .n_streams = program ? (guint16) program->n_streams : 0,
+                        .slots = array_of (sizeof (LsSlotEntry), NULL) };
+  state.n_open = state.n_streams;
+  e->n_open += state.n_streams;
+  guint32 rank = e->ranks->len;
+  for (guint s = 0; s < state.n_streams; s++) {
+    LsStream stream = { .state = LS_STREAM_READY, .cause = { LS_NO_RANK, 0, -1 }, .last_ordinal = -1, .activity = LS_NONE };
+    LsHistory history = { .ordinal = -1 };
+    g_array_append_val (e->streams, stream);
+    for (guint i = 0; i < LS_HISTORY; i++)
+      g_array_append_val (e->history, history);
+  }
+  g_array_append_val (e->ranks, state);
+  return rank;
+}
+
+guint
+ls_engine_add_group (LsEngine *e, const guint *ranks, guint n_ranks, guint axis) {
+  LS_REQUIRE (n_ranks > 0, "an empty group");
+  LsGroup group = { .n = n_ranks,
+                    .axis = axis,
+                    .ranks = g_new (guint32, n_ranks),
+                    .streams = g_new0 (guint16, n_ranks),
+                    .here = g_new0 (guint8, n_ranks),
+                    .activity = LS_NONE,
+                    .cached = g_ptr_array_new_with_free_func ((GDestroyNotify) ls_cached_transfer_free) };
+  for (guint i = 0; i < n_ranks; i++)
+    group.ranks[i] = ranks[i];
+  g_array_append_val (e->groups, group);
+  return e->groups->len - 1;
+}
+
+void
+ls_engine_set_slot (LsEngine *e, guint rank, guint slot, guint number) {
+  GArray *slots = ls_rank_at (e, rank)->slots;
+  LsSlotEntry none = { LS_NONE, 0 };
+  while (slots->len <= slot)
+    g_array_append_val (slots, none);
+  LsGroup *group = ls_group_at (e, number);
+  for (guint32 i = 0; i < group->n; i++)
+    if (group->ranks[i] == rank) {
+      g_array_index (slots, LsSlotEntry, slot) = (LsSlotEntry){ number, i };
+      return;
+    }
+  LS_REQUIRE (FALSE, "rank %u is not a member of group %u", rank, number);
+}
+
+guint
+ls_engine_add_table (LsEngine *e, const gint64 *values) {
+  g_ptr_array_add (e->tables, (gpointer) values);
+  return e->tables->len - 1;
+}
+
+void
+ls_engine_set_expander (LsEngine *e, const LsExpander *expander, gpointer self) {
+  e->expander = expander;
+  e->expander_self = self;
+}
+
+void
+ls_engine_add_observer (LsEngine *e, const LsObserver *observer, gpointer self) {
+  LS_REQUIRE (e->n_observers < G_N_ELEMENTS (e->observers), "too many observers");
+  e->observers[e->n_observers] = observer;
+  e->observer_selves[e->n_observers++] = self;
+  e->wants_rates = e->wants_rates || observer->rate;
+}
+
+void
+ls_engine_observe_rank (LsEngine *e, guint rank, gboolean observed) {
+  ls_rank_at (e, rank)->observed = observed;
+}
+
+void
+ls_engine_set_work_func (LsEngine *e, LsWorkFunc func, gpointer self) {
+  e->work_func = func;
+  e->work_self = self;
+}
+
+void
+ls_engine_set_put_handler (LsEngine *e, LsPutHandler handler, gpointer self) {
+  e->put_handler = handler;
+  e->put_self = self;
+}
+
+void
+ls_engine_set_idle_part (LsEngine *e, guint part) {
+  LS_REQUIRE (part < LS_MAX_PARTS, "part %u out of range", part);
+  e->idle_part = (guint8) part;
+}
+
+static void
+delay_end (LsEngine *e, guint32 rank, guint stream) {
+  LsStream *st = ls_stream_at (e, rank, stream);
+  const LsOp *op = &ls_instruction_at (e, rank, stream, st->pc)->op;
+  ls_account_release (e, rank, stream, op);
+  LsHistory entry = { st->position, st->ready_ps, st->start_ps, e->now_ps, st->cause, op->part, op->part };
+  ls_account_ended (e, rank, stream, &entry);
+  LsOpRecord record = { .rank = rank,
+                        .stream = (guint16) stream,
+                        .ordinal = st->position,
+                        .op = op,
+                        .counters = st->counters,
+                        .ready_ps = st->ready_ps,
+                        .start_ps = st->start_ps,
+                        .end_ps = e->now_ps,
+                        .alone_ps = e->now_ps - st->start_ps,
+                        .cause = st->cause,
+                        .cause_resource = LS_NO_RESOURCE,
+                        .bottleneck = LS_NO_RESOURCE,
+                        .group = LS_NO_GROUP,
+                        .last_rank = LS_NO_RANK,
+                        .peer = LS_NO_RANK };
+  if (ls_rank_at (e, rank)->observed)
+    ls_account_record (e, &record);
+  if (op->flags & LS_OP_MARK)
+    ls_account_mark (e, rank, op, st->counters);
+  ls_executor_complete (e, rank, stream, 1);
+}
+
+static void
+fire_timer (LsEngine *e, guint32 number) {
+  LsTimer timer = g_array_index (e->timers, LsTimer, number);
+  g_array_append_val (e->free_timers, number);
+  LS_REQUIRE (!e->in_callback, "a callback re-entered the engine");
+  e->in_callback = TRUE;
+  timer.func (timer.self, e);
+  e->in_callback = FALSE;
+}
+
+static void
+dispatch (LsEngine *e, LsEvent event) {
+  e->n_events++;
+  switch ((LsEventKind) event.kind) {
+  case LS_EVENT_BLOCK_END:
+    ls_device_block_end (e, event.a, event.b);
+    break;
+  case LS_EVENT_DELAY_END:
+    ls_stream_at (e, event.a, event.b)->event = LS_EVENT_NONE;
+    delay_end (e, event.a, event.b);
+    break;
+  case LS_EVENT_LATENCY_END:
+    ls_activity_latency_end (e, event.a);
+    break;
+  case LS_EVENT_TRANSFER_END:
+    ls_activity_transfer_end (e, event.a);
+    break;
+  case LS_EVENT_TIMER:
+    fire_timer (e, event.a);
+    break;
+  }
+}
+
+/* Advances streams and solves until nothing changes at this instant. */
+static void
+settle (LsEngine *e) {
+  do {
+    ls_executor_drain (e);
+    ls_activity_settle (e);
+    ls_device_settle (e);
+  } while (e->todo->len > 0 || e->starting->len > 0);
+}
+
+static gboolean
+finish (LsEngine *e, GError **error) {
+  if (e->fault) {
+    g_propagate_error (error, g_steal_pointer (&e->fault));
+    return FALSE;
+  }
+  if (e->n_open > 0 && ls_event_queue_is_empty (e->queue)) {
+    g_propagate_error (error, ls_deadlock_error (e));
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GError **error) {
+  if (!e->started)
+    ls_executor_start (e);
+  e->started = TRUE;
+  settle (e);
+  while (!ls_event_queue_is_empty (e->queue) && !e->fault) {
+    gint64 time_ps = ls_event_queue_peek_time (e->queue);
+    if (time_ps > until_ps) {
+      e->now_ps = until_ps;
+      return TRUE;
+    }
+    LS_ASSERT (time_ps >= e->now_ps);
+    e->now_ps = time_ps;
+    do {
+      dispatch (e, ls_event_queue_pop (e->queue, NULL));
+      if (e->todo->len > 0)
+        ls_executor_drain (e);
+    } while (!ls_event_queue_is_empty (e->queue) && ls_event_queue_peek_time (e->queue) == time_ps);
+    settle (e);
+    if (stop && e->n_events % STOP_CHECK_EVENTS < 4 && g_atomic_int_get (stop)) {
+      g_set_error (error, LS_ERROR, LS_ERROR_INTERRUPTED, "interrupted at %.6f s of simulated time",
+                   ls_time_s_from_ps (e->now_ps));
+      return FALSE;
+    }
+  }
+  return finish (e, error);
+}
+
+gboolean
+ls_engine_run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GError **error) {
+  LS_REQUIRE (!e->running, "the engine is running already");
+  e->running = TRUE;
+  gboolean good = run (e, until_ps, stop, error);
+  e->running = FALSE;
+  return good;
+}

@@ -1,0 +1,230 @@
+/* Collectives: the members of a group meet, then one activity carries them all.
+ *
+ * Model:      the k-th collective of a group pairs the k-th arrival of every member. It starts when
+ *             the last has come; all members end with it. The SMs of its kernel are held on each
+ *             member from that member's own arrival.
+ * Invariants: a group serves one stream of each member (like a communicator), so at most one
+ *             collective of a group is open; all members must ask for the same descriptor.
+ * Cost:       O(members) at the start and at the end; the template is asked for once.
+ * Left out:   members that end at different times (broadcast trees end together here).
+ */
+#include "base/error.h"
+#include "engine/engine_private.h"
+
+static const LsOp *
+member_op (LsEngine *e, guint32 rank, guint stream) {
+  return &ls_instruction_at (e, rank, stream, ls_stream_at (e, rank, stream)->pc)->op;
+}
+
+static LsCachedTransfer *
+transfer_of (LsEngine *e, guint32 number, guint descriptor) {
+  LsGroup *group = ls_group_at (e, number);
+  LsCachedTransfer *cached = ls_cached_transfer_at (group->cached, descriptor);
+  if (cached)
+    return cached;
+  LS_REQUIRE (e->expander, "a collective without an expander");
+  cached = ls_cached_transfer_new (e->expander->collective (e->expander_self, number, descriptor));
+  if (group->cached->len <= descriptor)
+    g_ptr_array_set_size (group->cached, (gint) descriptor + 1);
+  g_ptr_array_index (group->cached, descriptor) = cached;
+  return cached;
+}
+
+static void
+record_member (LsEngine *e, const LsGroup *group, guint32 number, guint32 rank, guint stream, const LsOp *op,
+               const LsActivity *activity) {
+  LsStream *st = ls_stream_at (e, rank, stream);
+  gint64 busy_ps = ls_account_busy_ps (e, rank) - st->busy_at_start_ps;
+  gint64 length_ps = e->now_ps - st->start_ps;
+  const LsTransfer *transfer = activity ? activity->cached->transfer : NULL;
+  LsOpRecord record = { .rank = rank,
+                        .stream = (guint16) stream,
+                        .ordinal = st->position,
+                        .op = op,
+                        .counters = st->counters,
+                        .ready_ps = st->ready_ps,
+                        .start_ps = st->start_ps,
+                        .end_ps = e->now_ps,
+                        .alone_ps = activity ? MIN (activity->alone_ps, length_ps) : length_ps,
+                        .exposed_ps = stream == LS_MAIN_STREAM ? length_ps : MAX (length_ps - busy_ps, 0),
+                        .cause_resource = LS_NO_RESOURCE,
+                        .bottleneck = activity ? activity->bottleneck : LS_NO_RESOURCE,
+                        .group = number,
+                        .sequence = group->sequence,
+                        .first_ready_ps = group->first_ready_ps,
+                        .last_ready_ps = group->last_ready_ps,
+                        .last_rank = group->last_rank,
+                        .peer = LS_NO_RANK,
+                        .transfer = transfer,
+                        .transfer_bytes = activity ? ls_activity_bytes (activity) : 0 };
+  /* What let it start is what let the last member come. */
+  guint32 last = group->last_rank;
+  for (guint32 i = 0; last != rank && i < group->n; i++)
+    if (group->ranks[i] == last) {
+      record.cause = ls_stream_at (e, last, group->streams[i])->cause;
+      ls_account_record (e, &record);
+      return;
+    }
+  record.cause = st->cause;
+  ls_account_record (e, &record);
+}
+
+/* One member is done: what it held is let go, its time is accounted. Streams go on afterwards. */
+static void
+end_member (LsEngine *e, LsGroup *group, guint32 number, guint32 position, const LsActivity *activity) {
+  guint32 rank = group->ranks[position];
+  guint stream = group->streams[position];
+  LsStream *st = ls_stream_at (e, rank, stream);
+  const LsOp *op = member_op (e, rank, stream);
+  LsRankState *state = ls_rank_at (e, rank);
+  if (activity) {
+    ls_device_hold (e, rank, -activity->cached->transfer->sm_held);
+    state->sent_bytes += activity->cached->transfer->wire_bytes;
+    state->received_bytes += activity->cached->transfer->wire_bytes;
+  }
+  ls_account_release (e, rank, stream, op);
+  LsHistory entry = { .ordinal = st->position,
+                      .ready_ps = st->ready_ps,
+                      .start_ps = st->start_ps,
+                      .end_ps = e->now_ps,
+                      .cause = st->cause,
+                      .part = op->part,
+                      .blame = group->blame };
+  ls_account_ended (e, rank, stream, &entry);
+  if (state->observed)
+    record_member (e, group, number, rank, stream, op, activity);
+  if (op->flags & LS_OP_MARK)
+    ls_account_mark (e, rank, op, st->counters);
+}
+
+static void
+end_meeting (LsEngine *e, guint32 number, const LsActivity *activity) {
+  LsGroup *group = ls_group_at (e, number);
+  for (guint32 i = 0; i < group->n; i++)
+    end_member (e, group, number, i, activity);
+  group->arrived = 0;
+  group->sequence++;
+  for (guint32 i = 0; i < group->n; i++) {
+    group->here[i] = FALSE;
+    ls_executor_complete (e, group->ranks[i], group->streams[i], 1);
+  }
+}
+
+void
+ls_group_ended (LsEngine *e, guint32 number) {
+  LsActivity activity = *ls_activity_at (e, ls_group_at (e, number)->activity);
+  ls_group_at (e, number)->activity = LS_NONE;
+  end_meeting (e, number, &activity);
+}
+
+/* The last member has come. */
+static void
+start_meeting (LsEngine *e, guint32 number) {
+  LsGroup *group = ls_group_at (e, number);
+  group->start_ps = e->now_ps;
+  guint last_stream = 0;
+  for (guint32 i = 0; i < group->n; i++) {
+    LsStream *st = ls_stream_at (e, group->ranks[i], group->streams[i]);
+    st->start_ps = e->now_ps;
+    if (ls_rank_at (e, group->ranks[i])->observed)
+      st->busy_at_start_ps = ls_account_busy_ps (e, group->ranks[i]);
+    if (group->ranks[i] == group->last_rank)
+      last_stream = group->streams[i];
+  }
+  const LsOp *op = member_op (e, group->last_rank, last_stream);
+  group->blame = ls_account_blame (e, ls_stream_at (e, group->last_rank, last_stream)->cause, op->wait_part);
+  LsInt128 waited = (LsInt128) group->n * e->now_ps - group->sum_ready_ps;
+  ls_rank_at (e, group->last_rank)->caused_wait_ps += (gint64) waited;
+  if (group->n == 1) {
+    end_meeting (e, number, NULL);
+    return;
+  }
+  gint64 bytes = -1;
+  if (op->flags & LS_OP_WORK_TABLE)
+    bytes = ((const gint64 *) g_ptr_array_index (e->tables, op->table))[group->last_rank];
+  guint32 activity
+      = ls_activity_start (e, transfer_of (e, number, group->descriptor), LS_OWNER_GROUP, number, 0, bytes);
+  ls_group_at (e, number)->activity = activity;
+  ls_activity_go (e, activity);
+}
+
+static void
+set_fault (LsEngine *e, guint32 rank, const LsOp *op, const LsGroup *group) {
+  if (e->fault)
+    return;
+  g_set_error (&e->fault, LS_ERROR, LS_ERROR_RUN,
+               "rank %u calls collective %u of its group while another member is in collective %u (sequence %" G_GINT64_FORMAT
+               "), or calls it from two streams: the programs of the group do not match",
+               rank, op->descriptor, group->descriptor, group->sequence);
+}
+
+/* The open collective was dropped: a member that comes late finds it over. */
+static void
+pass_cancelled (LsEngine *e, guint32 number, guint32 position, guint32 rank, guint stream) {
+  LsGroup *group = ls_group_at (e, number);
+  group->here[position] = TRUE;
+  if (++group->arrived == group->n) {
+    group->arrived = 0;
+    group->sequence++;
+    group->cancelled = FALSE;
+    for (guint32 i = 0; i < group->n; i++)
+      group->here[i] = FALSE;
+  }
+  ls_executor_complete (e, rank, stream, 1);
+}
+
+void
+ls_group_arrive (LsEngine *e, guint32 rank, guint stream) {
+  LsStream *st = ls_stream_at (e, rank, stream);
+  const LsOp *op = member_op (e, rank, stream);
+  LsSlotEntry slot = ls_executor_slot (e, rank, op);
+  LsGroup *group = ls_group_at (e, slot.group);
+  st->state = LS_STREAM_MEETING;
+  if (group->cancelled) {
+    pass_cancelled (e, slot.group, slot.position, rank, stream);
+    return;
+  }
+  if ((group->arrived > 0 && group->descriptor != op->descriptor) || group->here[slot.position]) {
+    set_fault (e, rank, op, group);
+    return;
+  }
+  if (group->arrived == 0) {
+    group->descriptor = op->descriptor;
+    group->first_ready_ps = e->now_ps;
+    group->sum_ready_ps = 0;
+    group->last_ready_ps = -1;
+  }
+  group->here[slot.position] = TRUE;
+  group->streams[slot.position] = (guint16) stream;
+  group->arrived++;
+  group->sum_ready_ps += e->now_ps;
+  if (e->now_ps > group->last_ready_ps || rank < group->last_rank)
+    group->last_rank = rank;
+  group->last_ready_ps = e->now_ps;
+  ls_account_claim (e, rank, stream, op);
+  if (group->n > 1)
+    ls_device_hold (e, rank, transfer_of (e, slot.group, op->descriptor)->transfer->sm_held);
+  group = ls_group_at (e, slot.group);
+  if (group->arrived == group->n)
+    start_meeting (e, slot.group);
+}
+
+/* The open collective is dropped for all members: those who came go on, those to come find it ended. */
+void
+ls_group_drop (LsEngine *e, guint32 number) {
+  LsGroup *group = ls_group_at (e, number);
+  if (group->activity != LS_NONE) {
+    LsActivity activity = *ls_activity_at (e, group->activity);
+    ls_activity_drop (e, group->activity);
+    group->activity = LS_NONE;
+    end_meeting (e, number, &activity);
+    return;
+  }
+  for (guint32 i = 0; i < group->n; i++)
+    if (group->here[i] && ls_stream_at (e, group->ranks[i], group->streams[i])->state == LS_STREAM_MEETING) {
+      ls_device_hold (e, group->ranks[i], -transfer_of (e, number, group->descriptor)->transfer->sm_held);
+      ls_account_release (e, group->ranks[i], group->streams[i], member_op (e, group->ranks[i], group->streams[i]));
+      ls_executor_complete (e, group->ranks[i], group->streams[i], 1);
+    }
+  group->cancelled = TRUE;
+}

@@ -1,0 +1,53 @@
+/* Max-min fair sharing of transfers over resources: the first layer of the engine's model.
+ *
+ * Model:      flow f has a cap c_f and usages u_fr; rates x_f maximise lexicographically the sorted
+ *             vector of rates subject to sum_f u_fr x_f <= C_r and x_f <= c_f. Equivalently: every
+ *             flow is at its cap, or has a saturated resource on which nobody is faster.
+ * Method:     progressive filling. The level of a resource is (what is left) / (usages of flows not
+ *             yet fixed), rounded down; all resources at the least level are fixed together from
+ *             the state before; a cap below every level is fixed first.
+ * Invariants: no resource above capacity, exactly (integers). The result depends only on the set of
+ *             flows, never on the order of arrival.
+ * Cost:       a flow whose resources its users at full rate cannot overfill runs at its cap without
+ *             a solve. Otherwise the connected part that changed, through overfilled resources only.
+ * Left out:   time. Pure values in, values out.
+ *
+ * Ownership: usages are borrowed for the life of the flow.
+ */
+#pragma once
+
+#include "engine/transfer.h"
+
+typedef struct LsSharing LsSharing;
+
+typedef struct {
+  guint32 flow;
+  gint64 old_rate;
+} LsRateChange;
+
+LsSharing *ls_sharing_new (void);
+void ls_sharing_free (LsSharing *sharing);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsSharing, ls_sharing_free)
+
+guint32 ls_sharing_add_resource (LsSharing *sharing, gint64 capacity);
+void ls_sharing_set_capacity (LsSharing *sharing, guint32 resource, gint64 capacity);
+gint64 ls_sharing_capacity (const LsSharing *sharing, guint32 resource);
+
+/* Rate of a flow alone: the least of cap (0: none) and capacity / usage; `bottleneck` may be NULL. */
+gint64 ls_sharing_alone_rate (const LsSharing *sharing, gint64 cap, guint32 n_usages, const LsUsage *usages,
+                              guint32 *bottleneck);
+/* Changes count from the next solve. `cap` is at most the alone rate; `bottleneck` is what sets it. */
+guint32 ls_sharing_add_flow (LsSharing *sharing, gint64 cap, guint32 bottleneck, guint32 n_usages,
+                             const LsUsage *usages, guint32 owner);
+void ls_sharing_remove_flow (LsSharing *sharing, guint32 flow);
+/* Solves all changes; returns the flows whose rate is now another (new ones included), valid until the next call. */
+guint ls_sharing_solve (LsSharing *sharing, const LsRateChange **changes);
+
+gint64 ls_sharing_rate (const LsSharing *sharing, guint32 flow);
+guint32 ls_sharing_bottleneck (const LsSharing *sharing, guint32 flow); /* G_MAXUINT32: its own cap */
+guint32 ls_sharing_owner (const LsSharing *sharing, guint32 flow);
+const LsUsage *ls_sharing_usages (const LsSharing *sharing, guint32 flow, guint32 *n_usages);
+/* Sum of usage x rate over the flows of a resource, rounded up. */
+gint64 ls_sharing_load (const LsSharing *sharing, guint32 resource);
+/* Asserts the max-min property of the whole system. Slow. */
+void ls_sharing_check (const LsSharing *sharing);
