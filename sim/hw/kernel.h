@@ -1,0 +1,96 @@
+#pragma once
+/* The time of a kernel: values in, values out, no clock.
+ *
+ * Model:   t_compute = flops / achievable rate of the units it uses, with tile and wave quantisation,
+ *          t_memory  = bytes / achievable HBM bandwidth,
+ *          t_alone   = max (t_compute, t_memory) + overhead.
+ * As an activity of the engine, its work is t_alone and it uses sm_usage of the device's SMs and
+ * hbm_usage of its HBM per second of progress.
+ * More work is never faster. Sizes must be >= 0; zero work costs nothing. A cost too large for
+ * the clock sets `overflow` and is clamped: the caller turns that into an error.
+ * Ownership: plain values. */
+#include "hw/device.h"
+
+#define LS_USAGE_BITS 40
+#define LS_USAGE_ONE (G_GINT64_CONSTANT (1) << LS_USAGE_BITS)
+
+typedef struct {
+  gint64 alone_ps;  /* duration with the device to itself */
+  gint64 sm_usage;  /* t_compute / t_alone, LS_USAGE_ONE = all SMs */
+  gint64 hbm_usage; /* t_memory / t_alone, LS_USAGE_ONE = all achievable bandwidth */
+  double flops;     /* executed, on matrix and vector units */
+  gint64 bytes;     /* to and from HBM */
+  double compute_s, memory_s, overhead_s;
+  int kernels; /* launches */
+  gboolean memory_bound;
+  gboolean overflow;
+} LsKernelCost;
+
+/* C[m,n] = A[m,k] B[k,n], batch times; accumulate also reads C. */
+typedef struct {
+  gint64 m, n, k, batch;
+  LsFormat format; /* compute format and that of A and B */
+  LsFormat output; /* of C */
+  gboolean accumulate;
+} LsMatmul;
+
+typedef struct {
+  gint64 batch, heads, kv_heads, query_length, kv_length, head_dim;
+  gboolean causal;
+  gboolean dropout; /* unfused kernels then make another pass and keep a mask */
+  LsFormat format;
+} LsAttentionShape;
+
+/* 2-D convolution, NHWC. Output size must be given: (oh, ow). */
+typedef struct {
+  gint64 batch, in_channels, height, width, out_channels, out_height, out_width;
+  gint64 kernel_height, kernel_width, groups;
+  LsFormat format;
+} LsConvolution;
+
+typedef enum { LS_PASS_FORWARD, LS_PASS_BACKWARD } LsPass;
+
+/* The plain roofline: flops at the device's matmul rate of `format` against bytes, without tiles. For
+ * layers whose shape is not known. */
+LsKernelCost ls_kernel_roofline (const LsDevice *device, LsFormat format, double flops,
+                                 gint64 bytes);
+LsKernelCost ls_kernel_matmul (const LsDevice *device, const LsMatmul *shape);
+/* The fraction of the device's dense peak that a matmul reaches (0..1). */
+double ls_kernel_matmul_efficiency (const LsDevice *device, const LsMatmul *shape);
+
+/* Scores, softmax and weighting. Flash kinds are one kernel forward and one (with its own recompute of
+ * the scores) backward; others are two batched matmuls and the softmax passes, backward four. */
+LsKernelCost ls_kernel_attention (const LsDevice *device, LsAttention attention,
+                                  const LsAttentionShape *shape, LsPass pass);
+
+/* Streams bytes through the vector units: activations, norms, dropout, residuals, casts. */
+LsKernelCost ls_kernel_stream (const LsDevice *device, gint64 bytes, double vector_flops);
+/* `elements` values, of which the kernel reads `reads` tensors and writes `writes` of `format`. */
+LsKernelCost ls_kernel_elementwise (const LsDevice *device, gint64 elements, int reads, int writes,
+                                    double flops_per_element, LsFormat format);
+/* LayerNorm or RMSNorm over rows of `width`. */
+LsKernelCost ls_kernel_norm (const LsDevice *device, gint64 rows, gint64 width, LsFormat format,
+                             gboolean fused, LsPass pass);
+/* Gather rows of an embedding table; backward adds gradients into it. */
+LsKernelCost ls_kernel_embedding (const LsDevice *device, gint64 rows, gint64 width,
+                                  LsFormat format, LsPass pass);
+/* Loss over `rows` x `vocabulary` logits (softmax, pick, gradient). */
+LsKernelCost ls_kernel_cross_entropy (const LsDevice *device, gint64 rows, gint64 vocabulary,
+                                      LsFormat logits, gboolean fused, LsPass pass);
+/* Optimizer update of `parameters`, reading and writing `bytes_per_parameter` in all. */
+LsKernelCost ls_kernel_optimizer (const LsDevice *device, gint64 parameters,
+                                  double bytes_per_parameter, int launches);
+/* Implicit GEMM; backward is the gradient of the input (if wanted) and of the weights. */
+LsKernelCost ls_kernel_convolution (const LsDevice *device, const LsConvolution *shape, LsPass pass,
+                                    gboolean input_gradient);
+/* Copy inside the device: reads and writes `bytes`. */
+LsKernelCost ls_kernel_copy (const LsDevice *device, gint64 bytes);
+
+/* Several kernels in sequence as one activity: times add, usages are the averages over time. */
+LsKernelCost ls_kernel_sequence (const LsKernelCost *costs, guint n);
+/* `times` copies of the same kernel, one after another. */
+LsKernelCost ls_kernel_times (const LsKernelCost *cost, gint64 times);
+/* Adds the software's gap between kernels, once per launch, and recomputes the usages. */
+void ls_kernel_finish (LsKernelCost *cost, const LsSoftware *software);
+/* Host time to launch it; 0 with CUDA graphs. */
+gint64 ls_kernel_host_ps (const LsKernelCost *cost, const LsSoftware *software);

@@ -1,0 +1,169 @@
+/* Attention: flash kernels, and the older chain of batched matmuls and softmax passes.
+ *
+ * Flash, forward: each SM takes tiles of 128 queries and walks over the keys. With q tiles Q = ceil(s_q/128),
+ * keys per tile K (half of them under a causal mask, plus half a tile of the diagonal),
+ *   t_compute = max (1, batch heads Q / SMs) x (4 128 K d / rate of one SM + tile overhead).
+ * Backward does five products instead of two (2.5 x the flops), and streams the fp32 gradient of the queries
+ * through memory in two small kernels around the main one.
+ * Conventions: flops are those executed (a causal flash kernel does about half of 4 b h s_q s_kv d). */
+#include "base/assert.h"
+#include "hw/kernel_cost.h"
+
+/* Queries of a tile. Source: FlashAttention-2 and -3 kernels for head dimension 128. */
+#define TILE 128
+/* Start and end of a tile. Source: fitted on the FlashAttention-2/3 forward figures of H100 SXM5, head
+ * dimension 128, 512 to 16k tokens, with and without mask: both versions lose 1.9-2.0 us per tile. */
+#define TILE_OVERHEAD_S 1.9e-6
+/* Rate under a causal mask / without. Source: the same figures at 16k: 335 / 370 and 616 / 648. */
+#define CAUSAL_RATE 0.93
+/* Smaller heads spend more on the exponentials: rate ~ d / (d + 20), relative to d = 128. Source: fitted on
+ * the same figures' backward rates at d = 64 and 128: 291 / 322 (FA2) and 474 / 561 (FA3). */
+#define HEAD_HALF 20.0
+#define HEAD_FULL 128.0
+
+static double larger (double a, double b) {
+  return a > b ? a : b;
+}
+
+static double head_factor (gint64 head_dim) {
+  double d = (double) head_dim;
+  double factor = d / (d + HEAD_HALF) * (HEAD_FULL + HEAD_HALF) / HEAD_FULL;
+  return factor < 1 ? factor : 1;
+}
+
+/* The share of the score matrix that a causal mask keeps, queries aligned with the last keys. */
+static double kept_share (const LsAttentionShape *shape) {
+  if (!shape->causal)
+    return 1;
+  double queries = (double) shape->query_length, keys = (double) shape->kv_length;
+  return queries < keys ? 1 - queries / (2 * keys) : 0.5;
+}
+
+/* Rates are those of 16-bit formats; fp32 slows a flash kernel as it slows matmuls, fp8 does not speed it up
+ * (scores stay in 16 bits). */
+static double format_factor (const LsDevice *device, LsFormat format) {
+  double half = larger (device->matmul_flops_per_s[LS_FORMAT_BF16],
+                        device->matmul_flops_per_s[LS_FORMAT_FP16]);
+  double own = device->matmul_flops_per_s[format];
+  return own < half ? own / half : 1;
+}
+
+/* Elements of the query (or output) and of the key (or value) tensor. */
+static double query_elements (const LsAttentionShape *shape) {
+  return (double) shape->batch * (double) shape->heads * (double) shape->query_length *
+         (double) shape->head_dim;
+}
+
+static double key_elements (const LsAttentionShape *shape) {
+  return (double) shape->batch * (double) shape->kv_heads * (double) shape->kv_length *
+         (double) shape->head_dim;
+}
+
+/* t_compute of a flash kernel that walks `products` matrix products per tile of `outer` rows. */
+static double flash_seconds (const LsDevice *device, const LsAttentionShape *shape, double rate,
+                             gint64 outer, gint64 inner, double products, double overhead_s) {
+  double tiles = (double) shape->batch * (double) shape->heads *
+                 (double) (outer / TILE + (outer % TILE != 0 ? 1 : 0));
+  double length = (double) inner * kept_share (shape) + (shape->causal ? TILE / 2.0 : 0);
+  double flops = products * 2.0 * TILE * length * (double) shape->head_dim;
+  double per_sm = rate * format_factor (device, shape->format) * head_factor (shape->head_dim) *
+                  (shape->causal ? CAUSAL_RATE : 1) / device->sms;
+  return larger (1, tiles / device->sms) * (flops / per_sm + overhead_s);
+}
+
+static LsKernelCost flash_forward (const LsDevice *device, LsAttention attention,
+                                   const LsAttentionShape *shape) {
+  double size = ls_format_bytes (shape->format);
+  double flops = 4.0 * query_elements (shape) * (double) shape->kv_length * kept_share (shape);
+  double bytes = size * 2 * (query_elements (shape) + key_elements (shape));
+  double compute_s = flash_seconds (device, shape, device->flash_forward_flops_per_s[attention],
+                                    shape->query_length, shape->kv_length, 2, TILE_OVERHEAD_S);
+  return ls_kernel_settle (compute_s, bytes / device->hbm_bytes_per_s, device->kernel_overhead_s,
+                           flops, bytes, 1);
+}
+
+static LsKernelCost flash_backward (const LsDevice *device, LsAttention attention,
+                                    const LsAttentionShape *shape) {
+  double size = ls_format_bytes (shape->format);
+  double queries = query_elements (shape), keys = key_elements (shape);
+  double flops = 10.0 * queries * (double) shape->kv_length * kept_share (shape);
+  /* Main kernel: Q, dO and the fp32 gradient once, K, V, dK, dV once. */
+  double bytes = queries * (2 * size + 4) + keys * 4 * size;
+  double compute_s = flash_seconds (device, shape, device->flash_backward_flops_per_s[attention],
+                                    shape->kv_length, shape->query_length, 5, 2 * TILE_OVERHEAD_S);
+  const LsKernelCost costs[] = {
+      /* O . dO per row, and zeros for the gradient; then the gradient down to the format. */
+      ls_kernel_stream_real (device, queries * (2 * size + 4), 2 * queries, 1),
+      ls_kernel_settle (compute_s, bytes / device->hbm_bytes_per_s, device->kernel_overhead_s,
+                        flops, bytes, 1),
+      ls_kernel_stream_real (device, queries * (4 + size), queries, 1)};
+  return ls_kernel_sequence (costs, G_N_ELEMENTS (costs));
+}
+
+/* Passes over the score matrix, in reads and writes of it, and their launches. Sources: Megatron-LM's unfused
+ * path (mask, softmax, dropout; half a pass for the dropout mask's byte) and its fused softmax kernel. */
+typedef struct {
+  double passes;
+  int kernels;
+} ScorePasses;
+
+static ScorePasses score_passes (LsAttention attention, gboolean dropout, LsPass pass) {
+  ScorePasses sum = {.passes = pass == LS_PASS_FORWARD ? 2 : 3, .kernels = 1};
+  if (attention == LS_ATTENTION_UNFUSED) {
+    sum.passes += 2;
+    sum.kernels += 1;
+  }
+  if (dropout) {
+    sum.passes += 2.5;
+    sum.kernels += 1;
+  }
+  return sum;
+}
+
+/* Scores: [s_q, d] x [d, s_kv]; weighting: [s_q, s_kv] x [s_kv, d]; gradients the same, transposed. */
+static LsKernelCost chain (const LsDevice *device, LsAttention attention,
+                           const LsAttentionShape *shape, LsPass pass) {
+  gint64 q = shape->query_length, kv = shape->kv_length, d = shape->head_dim;
+  LsMatmul scores = {.m = q,
+                     .n = kv,
+                     .k = d,
+                     .batch = shape->batch * shape->heads,
+                     .format = shape->format,
+                     .output = shape->format};
+  LsMatmul values = scores;
+  values.n = d;
+  values.k = kv;
+  LsMatmul keys = scores;
+  keys.m = kv;
+  keys.n = d;
+  keys.k = q;
+  double elements = (double) scores.batch * (double) q * (double) kv;
+  ScorePasses passes = score_passes (attention, shape->dropout, pass);
+  LsKernelCost softmax =
+      ls_kernel_stream_real (device, elements * ls_format_bytes (shape->format) * passes.passes,
+                             8 * elements, passes.kernels);
+  if (pass == LS_PASS_FORWARD) {
+    const LsKernelCost costs[] = {ls_kernel_matmul (device, &scores), softmax,
+                                  ls_kernel_matmul (device, &values)};
+    return ls_kernel_sequence (costs, G_N_ELEMENTS (costs));
+  }
+  const LsKernelCost costs[] = {
+      ls_kernel_matmul (device, &scores), ls_kernel_matmul (device, &keys), softmax,
+      ls_kernel_matmul (device, &values), ls_kernel_matmul (device, &keys)};
+  return ls_kernel_sequence (costs, G_N_ELEMENTS (costs));
+}
+
+LsKernelCost ls_kernel_attention (const LsDevice *device, LsAttention attention,
+                                  const LsAttentionShape *shape, LsPass pass) {
+  LS_REQUIRE (shape->batch >= 0 && shape->heads >= 0 && shape->kv_heads >= 0 &&
+                  shape->query_length >= 0 && shape->kv_length >= 0 && shape->head_dim >= 0,
+              "negative size of an attention");
+  if (shape->batch == 0 || shape->heads == 0 || shape->query_length == 0 || shape->kv_length == 0 ||
+      shape->head_dim == 0)
+    return (LsKernelCost){.alone_ps = 0};
+  LsAttention runs = ls_device_attention (device, attention);
+  if (!ls_attention_is_flash (runs))
+    return chain (device, runs, shape, pass);
+  return pass == LS_PASS_FORWARD ? flash_forward (device, runs, shape)
+                                 : flash_backward (device, runs, shape);
+}

@@ -1,0 +1,67 @@
+/* Kernels that stream: elementwise work, norms, embeddings, losses and optimizer updates.
+ *
+ * Each is bound by memory on every accelerator of the catalogue; what matters is how many bytes it moves.
+ * Passes below count reads and writes of the whole tensor. */
+#include "base/assert.h"
+#include "hw/kernel_cost.h"
+
+LsKernelCost ls_kernel_elementwise (const LsDevice *device, gint64 elements, int reads, int writes,
+                                    double flops_per_element, LsFormat format) {
+  LS_REQUIRE (elements >= 0 && reads >= 0 && writes >= 0 && flops_per_element >= 0,
+              "negative elementwise work");
+  double bytes = (double) elements * (reads + writes) * ls_format_bytes (format);
+  return ls_kernel_stream_real (device, bytes, flops_per_element * (double) elements, 1);
+}
+
+/* Passes and launches of a norm. Fused: forward reads and writes once; backward reads input and gradient and
+ * writes one for the input's gradient, and reads both again for the weights'. Unfused (a chain of cast,
+ * square, mean, scale, cast, weight, as model code in plain PyTorch does): source: counted from such code. */
+static const struct {
+  double passes;
+  int kernels;
+} norms[2][2] = {
+    [FALSE] = {[LS_PASS_FORWARD] = {10, 6}, [LS_PASS_BACKWARD] = {18, 10}},
+    [TRUE] = {[LS_PASS_FORWARD] = {2, 1}, [LS_PASS_BACKWARD] = {5, 2}},
+};
+
+LsKernelCost ls_kernel_norm (const LsDevice *device, gint64 rows, gint64 width, LsFormat format,
+                             gboolean fused, LsPass pass) {
+  LS_REQUIRE (rows >= 0 && width >= 0, "negative size of a norm");
+  double elements = (double) rows * (double) width;
+  int row = fused ? 1 : 0;
+  return ls_kernel_stream_real (device,
+                                elements * ls_format_bytes (format) * norms[row][pass].passes,
+                                8 * elements, norms[row][pass].kernels);
+}
+
+LsKernelCost ls_kernel_embedding (const LsDevice *device, gint64 rows, gint64 width,
+                                  LsFormat format, LsPass pass) {
+  LS_REQUIRE (rows >= 0 && width >= 0, "negative size of an embedding");
+  double elements = (double) rows * (double) width;
+  /* Backward: the tokens are sorted (a few small kernels), gradients read, table rows read and written. */
+  gboolean forward = pass == LS_PASS_FORWARD;
+  return ls_kernel_stream_real (device, elements * ls_format_bytes (format) * (forward ? 2 : 3),
+                                elements, forward ? 1 : 4);
+}
+
+LsKernelCost ls_kernel_cross_entropy (const LsDevice *device, gint64 rows, gint64 vocabulary,
+                                      LsFormat logits, gboolean fused, LsPass pass) {
+  LS_REQUIRE (rows >= 0 && vocabulary >= 0, "negative size of a loss");
+  double elements = (double) rows * (double) vocabulary;
+  double size = ls_format_bytes (logits);
+  gboolean forward = pass == LS_PASS_FORWARD;
+  if (fused) /* one read; backward one read and one write in place */
+    return ls_kernel_stream_real (device, elements * size * (forward ? 1 : 2), 6 * elements, 1);
+  /* Forward: cast to fp32, then log-softmax in fp32. Backward: the loss's gradient (zeros and picks) written,
+   * log-softmax backward (two reads, one write), and the cast back. */
+  double bytes = forward ? size + 4 + 8 : 4 + 12 + 4 + size;
+  return ls_kernel_stream_real (device, elements * bytes, 6 * elements, 3);
+}
+
+LsKernelCost ls_kernel_optimizer (const LsDevice *device, gint64 parameters,
+                                  double bytes_per_parameter, int launches) {
+  LS_REQUIRE (parameters >= 0 && bytes_per_parameter >= 0 && launches >= 1, "optimizer work");
+  /* About 12 operations per parameter for Adam. */
+  return ls_kernel_stream_real (device, (double) parameters * bytes_per_parameter,
+                                12.0 * (double) parameters, launches);
+}

@@ -1,0 +1,149 @@
+/* Matrix products: tiles, waves and depth.
+ *
+ * A matmul library cuts the output C[m,n] into tiles, one SM computes a tile at a time, and the k loop may
+ * be split s ways, whose partial sums are then added up. With T = ceil(m/tm) ceil(n/tn) batch s tiles on S
+ * SMs of rate r each:
+ *
+ *   t_compute = ceil (T / S) x 2 tm tn (ceil(k/s) + ramp) / (r efficiency(tile))
+ *   t_memory  = (A + B + C once each + 2 x 4 s m n if s > 1) / bandwidth
+ *
+ * and the library takes the tile and split of least max (t_compute, t_memory). Every choice is open at every
+ * size (shallow splits are dear by their ramp) and monotone in m, n and k, hence so is their minimum. Worked instance: m = n = 2048, k = 13312 on 132 SMs with tiles of
+ * 128 x 256: 128 tiles, one wave, 128/132 = 97 % of the rate, times 13312/13376 for the ramp.
+ * Left out: alignment (sizes that are no multiple of 8 run slower in reality), and operands read again
+ * when they exceed the L2 cache. */
+#include "base/assert.h"
+#include "hw/kernel_cost.h"
+
+/* Splits of the k loop that are tried. Source: powers of two, as cuBLAS's split-k kernels. */
+static const gint64 splits[] = {1, 2, 4, 8, 16, 32};
+
+static double ceil_div (gint64 a, gint64 b) {
+  return (double) (a / b + (a % b != 0 ? 1 : 0));
+}
+
+static double round_up (double x) {
+  double whole = (double) (gint64) x;
+  return whole < x ? whole + 1 : whole;
+}
+
+typedef struct {
+  double compute_s, memory_s;
+  int kernels;
+} Choice;
+
+/* t_compute of one tile shape and split. */
+static double tiled_seconds (const LsDevice *device, const LsMatmul *shape, const LsTile *tile,
+                             gint64 split) {
+  double tiles = ceil_div (shape->m, tile->m) * ceil_div (shape->n, tile->n) *
+                 (double) shape->batch * (double) split;
+  /* Tile counts stay below 2^53 for sizes that fit memory; above, a wave more or less is nothing. */
+  double waves = tiles < 0x1p52 ? round_up (tiles / device->sms) : tiles / device->sms;
+  double rate = device->matmul_flops_per_s[shape->format] / device->sms * tile->efficiency;
+  double depth = ceil_div (shape->k, split) + device->depth_ramp;
+  return waves * 2.0 * tile->m * tile->n * depth / rate;
+}
+
+static Choice best_choice (const LsDevice *device, const LsMatmul *shape, double bytes) {
+  Choice best = {0};
+  double best_s = 0;
+  gboolean found = FALSE;
+  double sums = 2.0 * 4.0 * (double) shape->m * (double) shape->n * (double) shape->batch;
+  for (const LsTile *tile = device->accelerator->tuning->tiles; tile->m > 0; tile++)
+    for (guint i = 0; i < G_N_ELEMENTS (splits); i++) {
+      gint64 split = splits[i];
+      double traffic = split > 1 ? bytes + sums * (double) split : bytes;
+      Choice choice = {.compute_s = tiled_seconds (device, shape, tile, split),
+                       .memory_s = traffic / device->hbm_bytes_per_s,
+                       .kernels = split > 1 ? 2 : 1};
+      double alone_s = (choice.compute_s > choice.memory_s ? choice.compute_s : choice.memory_s) +
+                       choice.kernels * device->kernel_overhead_s;
+      if (!found || alone_s < best_s) {
+        best = choice;
+        best_s = alone_s;
+        found = TRUE;
+      }
+    }
+  return best;
+}
+
+LsKernelCost ls_kernel_matmul_with_bytes (const LsDevice *device, const LsMatmul *shape,
+                                          double bytes) {
+  LS_REQUIRE (shape->m >= 0 && shape->n >= 0 && shape->k >= 0 && shape->batch >= 0,
+              "negative size of a matmul");
+  LS_REQUIRE (shape->format < LS_N_FORMATS, "format %d", (int) shape->format);
+  double flops =
+      2.0 * (double) shape->m * (double) shape->n * (double) shape->k * (double) shape->batch;
+  if (flops <= 0)
+    return (LsKernelCost){.alone_ps = 0};
+  Choice choice = best_choice (device, shape, bytes);
+  return ls_kernel_settle (choice.compute_s, choice.memory_s, device->kernel_overhead_s, flops,
+                           choice.memory_s * device->hbm_bytes_per_s, choice.kernels);
+}
+
+LsKernelCost ls_kernel_matmul (const LsDevice *device, const LsMatmul *shape) {
+  LS_REQUIRE (shape->format < LS_N_FORMATS && shape->output < LS_N_FORMATS, "format");
+  double m = (double) shape->m, n = (double) shape->n, k = (double) shape->k;
+  double in = (m * k + k * n) * ls_format_bytes (shape->format);
+  double out = m * n * ls_format_bytes (shape->output) * (shape->accumulate ? 2 : 1);
+  return ls_kernel_matmul_with_bytes (device, shape, (in + out) * (double) shape->batch);
+}
+
+double ls_kernel_matmul_efficiency (const LsDevice *device, const LsMatmul *shape) {
+  LsKernelCost cost = ls_kernel_matmul (device, shape);
+  if (cost.alone_ps == 0)
+    return 0;
+  double peak = ls_accelerator_peak (device->accelerator, shape->format);
+  return cost.flops / ((double) cost.alone_ps * 1e-12) / peak;
+}
+
+/* Bytes of a convolution's tensors. */
+typedef struct {
+  double input, weights, output;
+} ConvolutionBytes;
+
+static ConvolutionBytes convolution_bytes (const LsConvolution *shape) {
+  double size = ls_format_bytes (shape->format);
+  double window = (double) shape->kernel_height * (double) shape->kernel_width;
+  return (ConvolutionBytes){
+      .input = size * (double) shape->batch * (double) shape->in_channels * (double) shape->height *
+               (double) shape->width,
+      .weights = size * window * (double) shape->out_channels * (double) shape->in_channels /
+                 (double) shape->groups,
+      .output = size * (double) shape->batch * (double) shape->out_channels *
+                (double) shape->out_height * (double) shape->out_width,
+  };
+}
+
+/* Implicit GEMM: the patches of the input are never written out, so the traffic is that of the tensors. */
+LsKernelCost ls_kernel_convolution (const LsDevice *device, const LsConvolution *shape, LsPass pass,
+                                    gboolean input_gradient) {
+  LS_REQUIRE (shape->groups > 0, "groups %" G_GINT64_FORMAT, shape->groups);
+  ConvolutionBytes bytes = convolution_bytes (shape);
+  double all = bytes.input + bytes.weights + bytes.output;
+  gint64 pixels = shape->batch * shape->out_height * shape->out_width;
+  gint64 in = shape->in_channels / shape->groups, out = shape->out_channels / shape->groups;
+  gint64 window = shape->kernel_height * shape->kernel_width;
+  LsMatmul matmul = {.m = pixels,
+                     .n = out,
+                     .k = in * window,
+                     .batch = shape->groups,
+                     .format = shape->format,
+                     .output = shape->format};
+  if (pass == LS_PASS_FORWARD)
+    return ls_kernel_matmul_with_bytes (device, &matmul, all);
+
+  /* Both gradients do the same multiplications as the forward pass, along other axes. */
+  LsMatmul weights = matmul;
+  weights.m = out;
+  weights.n = in * window;
+  weights.k = pixels;
+  LsKernelCost costs[2] = {ls_kernel_matmul_with_bytes (device, &weights, all)};
+  if (input_gradient) {
+    LsMatmul data = matmul;
+    data.n = in * window;
+    data.k = out;
+    costs[1] = ls_kernel_matmul_with_bytes (device, &data, all);
+  }
+  return ls_kernel_sequence (costs, input_gradient ? 2 : 1);
+}

@@ -1,0 +1,219 @@
+/* Software generations, one row per framework and year.
+ *
+ * Launch costs: a launch takes the host 4-6 us in the driver (susun-blog.com, pegainfer 3), and a framework
+ * in Python adds its own dispatch; two kernels queued on one stream start about 1 us apart. */
+#include "hw/software.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "hw/catalogue.h"
+#include "hw/fact_list.h"
+
+#define RECALLED(v, s) \
+  { .value = (v), .status = LS_FACT_RECALLED, .source = (s) }
+#define ASSUMED(v, s) \
+  { .value = (v), .status = LS_FACT_ASSUMED, .source = (s) }
+#define GAP "queued kernels of one stream start about 1 us apart"
+#define LAUNCH "4-6 us in the driver (susun-blog.com pegainfer 3) and the framework's dispatch"
+#define STEP "logging, data loader hand-over, learning-rate scheduler, loss read back"
+
+static const LsSoftware generations[] = {
+    {.name = "eager-2020",
+     .aliases = "megatron-2020 megatron-lm-2020",
+     .title = "Megatron-LM of 2020 on eager PyTorch 1.5",
+     .matmul_factor = ASSUMED (1.0, "no correction"),
+     .gap_s = ASSUMED (1.5e-6, GAP),
+     .host_launch_s = ASSUMED (9e-6, LAUNCH),
+     .host_step_s = ASSUMED (5e-3, STEP),
+     .attention = LS_ATTENTION_UNFUSED,
+     .fused_bias_gelu = TRUE,
+     .fused_norm = TRUE,
+     .fused_optimizer = TRUE,
+     .source = "Megatron-LM v1.1 (apex layer norm and Adam, bias-gelu by the JIT)"},
+    {.name = "megatron-2021",
+     .aliases = "megatron-lm-2021",
+     .title = "Megatron-LM of 2021 (SC21 paper)",
+     .matmul_factor = ASSUMED (1.0, "no correction"),
+     .gap_s = ASSUMED (1.5e-6, GAP),
+     .host_launch_s = ASSUMED (7e-6, LAUNCH),
+     .host_step_s = ASSUMED (5e-3, STEP),
+     .attention = LS_ATTENTION_FUSED_SOFTMAX,
+     .fused_bias_gelu = TRUE,
+     .fused_dropout_add = TRUE,
+     .fused_norm = TRUE,
+     .fused_optimizer = TRUE,
+     .source = "Narayanan et al. SC21, section 4.2: fused bias-gelu, bias-dropout-add and softmax"},
+    {.name = "megatron-2022",
+     .aliases = "megatron-lm-2022",
+     .title = "Megatron-LM of 2022 (Korthikanti et al.)",
+     .matmul_factor = ASSUMED (1.0, "no correction"),
+     .gap_s = ASSUMED (1.5e-6, GAP),
+     .host_launch_s = ASSUMED (7e-6, LAUNCH),
+     .host_step_s = ASSUMED (5e-3, STEP),
+     .attention = LS_ATTENTION_FUSED_SOFTMAX,
+     .fused_bias_gelu = TRUE,
+     .fused_dropout_add = TRUE,
+     .fused_norm = TRUE,
+     .fused_optimizer = TRUE,
+     .fused_weight_gradient = TRUE,
+     .source = "Megatron-LM v3.0 (gradient accumulation fusion)"},
+    {.name = "megatron-core",
+     .aliases = "mcore megatron-core-0.8 nemo",
+     .title = "Megatron-Core with Transformer Engine (2024)",
+     .matmul_factor = ASSUMED (1.0, "no correction"),
+     .gap_s = ASSUMED (1.0e-6, GAP),
+     .host_launch_s = ASSUMED (6e-6, LAUNCH),
+     .host_step_s = ASSUMED (5e-3, STEP),
+     .attention = LS_ATTENTION_FLASH3,
+     .fused_bias_gelu = TRUE,
+     .fused_dropout_add = TRUE,
+     .fused_norm = TRUE,
+     .fused_cross_entropy = TRUE,
+     .fused_optimizer = TRUE,
+     .fused_weight_gradient = TRUE,
+     .source = "Megatron-Core 0.8 with Transformer Engine (cuDNN fused attention)"},
+    {.name = "pytorch-fsdp-2.1",
+     .aliases = "fsdp composer llm-foundry pytorch-fsdp",
+     .title = "PyTorch 2.1 FSDP, eager (Composer, llm-foundry)",
+     .matmul_factor = ASSUMED (1.0, "no correction"),
+     .gap_s = ASSUMED (1.5e-6, GAP),
+     .host_launch_s = ASSUMED (8e-6, LAUNCH),
+     .host_step_s = ASSUMED (8e-3, STEP),
+     .attention = LS_ATTENTION_FLASH1,
+     .fused_norm = TRUE,
+     .source = "llm-foundry @8c8dd48: eager modules, its long-sequence rows run at "
+               "FlashAttention-1 speed; Composer's DecoupledAdamW is plain tensor code"},
+    {.name = "pytorch-fsdp2",
+     .aliases = "torchtitan fsdp2",
+     .title = "PyTorch 2.5 FSDP2 with torch.compile (torchtitan)",
+     .matmul_factor = ASSUMED (1.0, "no correction"),
+     .gap_s = ASSUMED (1.0e-6, GAP),
+     .host_launch_s = ASSUMED (5e-6, LAUNCH),
+     .host_step_s = ASSUMED (5e-3, STEP),
+     .attention = LS_ATTENTION_FLASH2,
+     .fused_bias_gelu = TRUE,
+     .fused_dropout_add = TRUE,
+     .fused_norm = TRUE,
+     .fused_cross_entropy = TRUE,
+     .fused_optimizer = TRUE,
+     .source = "torchtitan: per-block torch.compile, fused AdamW"},
+    {.name = "generic",
+     .aliases = "",
+     .title = "a current framework with flash attention and the usual fusions",
+     .matmul_factor = ASSUMED (1.0, "no correction"),
+     .gap_s = ASSUMED (1.0e-6, GAP),
+     .host_launch_s = ASSUMED (6e-6, LAUNCH),
+     .host_step_s = ASSUMED (5e-3, STEP),
+     .attention = LS_ATTENTION_FLASH3,
+     .fused_bias_gelu = TRUE,
+     .fused_dropout_add = TRUE,
+     .fused_norm = TRUE,
+     .fused_cross_entropy = TRUE,
+     .fused_optimizer = TRUE,
+     .source = "assumed: the usual fusions of 2024"},
+};
+
+/* Words of a framework column and the generation they mean; the first row whose words all occur wins, so
+ * the more special come first. */
+static const struct {
+  const char *words[2];
+  const char *name;
+} frameworks[] = {
+    {{"megatron-core", NULL}, "megatron-core"},   {{"megatron core", NULL}, "megatron-core"},
+    {{"megatron-bridge", NULL}, "megatron-core"}, {{"nemo", NULL}, "megatron-core"},
+    {{"megatron", "2020"}, "eager-2020"},         {{"megatron", "2021"}, "megatron-2021"},
+    {{"megatron", "2022"}, "megatron-2022"},      {{"megatron", "deepspeed"}, "megatron-2021"},
+    {{"torchtitan", NULL}, "pytorch-fsdp2"},      {{"fsdp2", NULL}, "pytorch-fsdp2"},
+    {{"composer", NULL}, "pytorch-fsdp-2.1"},     {{"fsdp", NULL}, "pytorch-fsdp-2.1"},
+    {{"megatron", NULL}, "megatron-2022"},
+};
+
+guint ls_software_count (void) {
+  return G_N_ELEMENTS (generations);
+}
+
+const LsSoftware *ls_software_get (guint i) {
+  LS_REQUIRE (i < G_N_ELEMENTS (generations), "software %u", i);
+  return &generations[i];
+}
+
+const LsSoftware *ls_software_find (const char *name, GError **error) {
+  int row = ls_catalogue_lookup (&ls_software_catalogue, name, error);
+  return row < 0 ? NULL : &generations[row];
+}
+
+const LsSoftware *ls_software_for_framework (const char *framework) {
+  g_autofree char *text = g_ascii_strdown (framework != NULL ? framework : "", -1);
+  const char *name = "generic";
+  int row = ls_catalogue_row (&ls_software_catalogue, text);
+  if (row >= 0)
+    return &generations[row];
+  for (guint i = 0; i < G_N_ELEMENTS (frameworks); i++) {
+    const char *const *words = frameworks[i].words;
+    if (strstr (text, words[0]) != NULL && (words[1] == NULL || strstr (text, words[1]) != NULL)) {
+      name = frameworks[i].name;
+      break;
+    }
+  }
+  row = ls_catalogue_row (&ls_software_catalogue, name);
+  LS_REQUIRE (row >= 0, "no generation %s", name);
+  return &generations[row];
+}
+
+gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact) {
+  const struct {
+    const char *field;
+    gboolean set;
+  } flags[] = {{"fused_bias_gelu", software->fused_bias_gelu},
+               {"fused_dropout_add", software->fused_dropout_add},
+               {"fused_norm", software->fused_norm},
+               {"fused_cross_entropy", software->fused_cross_entropy},
+               {"fused_optimizer", software->fused_optimizer},
+               {"fused_weight_gradient", software->fused_weight_gradient},
+               {"cuda_graphs", software->cuda_graphs}};
+  LsFactList list = {.n = 0};
+  ls_fact_list_add_sourced (&list, "matmul_factor", LS_DIMENSION_NONE, &software->matmul_factor);
+  ls_fact_list_add_sourced (&list, "gap", LS_DIMENSION_TIME, &software->gap_s);
+  ls_fact_list_add_sourced (&list, "host_launch", LS_DIMENSION_TIME, &software->host_launch_s);
+  ls_fact_list_add_sourced (&list, "host_step", LS_DIMENSION_TIME, &software->host_step_s);
+  ls_fact_list_add_text (&list, "attention", ls_attention_name (software->attention), LS_FACT_FOUND,
+                         software->source);
+  for (guint k = 0; k < G_N_ELEMENTS (flags); k++)
+    ls_fact_list_add_text (&list, flags[k].field, flags[k].set ? "yes" : "no", LS_FACT_FOUND,
+                           software->source);
+  return ls_fact_list_get (&list, i, fact);
+}
+
+/* The rows as a catalogue. */
+
+static const char *row_name (guint row) {
+  return ls_software_get (row)->name;
+}
+
+static const char *row_title (guint row) {
+  return ls_software_get (row)->title;
+}
+
+static const char *row_aliases (guint row) {
+  return ls_software_get (row)->aliases;
+}
+
+static const char *row_notes (guint row) {
+  (void) row;
+  return NULL;
+}
+
+static gboolean row_fact (guint row, guint i, LsFact *fact) {
+  return ls_software_fact (ls_software_get (row), i, fact);
+}
+
+const LsCatalogue ls_software_catalogue = {.noun = "software generation",
+                                           .kind = "software",
+                                           .summary = "software generations: launch costs, fusions",
+                                           .count = ls_software_count,
+                                           .name = row_name,
+                                           .title = row_title,
+                                           .aliases = row_aliases,
+                                           .notes = row_notes,
+                                           .fact = row_fact};

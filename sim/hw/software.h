@@ -1,0 +1,42 @@
+#pragma once
+/* Software generations: what a training framework of a given year adds to, or saves on, the hardware.
+ *
+ * Constants per generation only, never per model or per measurement. A generation says how far apart
+ * kernels start on the device, how long the host needs to launch one, and which kernels are fused; the
+ * training part builds its programs from these flags.
+ * Ownership: rows and strings are static. */
+#include <glib.h>
+
+#include "hw/facts.h"
+#include "hw/tuning.h"
+
+typedef struct {
+  const char *name;
+  const char *aliases; /* separated by spaces */
+  const char *title;
+  LsSourced matmul_factor; /* rate of its matmuls / the device's sustained rate (older libraries) */
+  LsSourced gap_s;         /* idle time on the device between two kernels of one stream */
+  LsSourced
+      host_launch_s; /* host time per kernel launched: a step is never faster than its launches */
+  LsSourced host_step_s; /* host time per step outside launches: data loader, logging, schedulers */
+  LsAttention attention; /* best kernel it uses where the device has it, else fused softmax */
+  gboolean fused_bias_gelu;   /* bias + activation in one pass */
+  gboolean fused_dropout_add; /* bias + dropout + residual in one pass */
+  gboolean fused_norm;        /* one kernel forward, two backward, instead of elementwise chains */
+  gboolean fused_cross_entropy; /* logits are not copied to fp32 in separate passes */
+  /* FALSE: plain tensor code, for Adam 9 launches per tensor and 88 bytes per parameter in fp32. */
+  gboolean fused_optimizer;       /* multi-tensor update: few launches for all parameters */
+  gboolean fused_weight_gradient; /* weight gradients accumulate in fp32 inside the matmul */
+  gboolean cuda_graphs;           /* launches replayed: host_launch_s does not apply */
+  const char *source;             /* of the flags */
+} LsSoftware;
+
+guint ls_software_count (void);
+const LsSoftware *ls_software_get (guint i);
+/* Looks a name or alias up; unknown names set LS_ERROR_CONFIG with a suggestion. */
+const LsSoftware *ls_software_find (const char *name, GError **error);
+/* Chooses a generation by the free text of a framework column ("Megatron-LM 2021", "Composer +
+ * PyTorch FSDP (...)"): by the words it contains, "generic" when nothing fits. Never NULL. */
+const LsSoftware *ls_software_for_framework (const char *framework);
+/* Number i of the row with its provenance; FALSE past the last. */
+gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact);

@@ -1,0 +1,365 @@
+/* What accelerators achieve of their data sheets: one record per product or family.
+ *
+ * Sources used again and again:
+ *   MAMF     stas00/ml-engineering compute/accelerator/README.md @744d01e: the best matmul of a sweep over
+ *            shapes, a maximum, not a mean.
+ *   FLASH    the FlashAttention-2 and -3 papers' benchmark figures (H100 SXM5, head dimension 128, 16k
+ *            tokens): forward without mask FA2 370, FA3 648 TFLOP/s, backward 322 and 561.
+ *   OVERLAP  arXiv 2507.03114: computing beside communication is 18.9 % slower on average.
+ * What no source gives is marked LS_FACT_ASSUMED and says from what it was carried over. */
+#include "hw/tuning.h"
+
+#include "base/assert.h"
+#include "base/distance.h"
+#include "base/error.h"
+#include "hw/fact_list.h"
+
+#define FOUND(v, s) \
+  { .value = (v), .status = LS_FACT_FOUND, .source = (s) }
+#define RECALLED(v, s) \
+  { .value = (v), .status = LS_FACT_RECALLED, .source = (s) }
+#define DERIVED(v, s) \
+  { .value = (v), .status = LS_FACT_DERIVED, .source = (s) }
+#define FITTED(v, s) \
+  { .value = (v), .status = LS_FACT_FITTED, .source = (s) }
+#define ASSUMED(v, s) \
+  { .value = (v), .status = LS_FACT_ASSUMED, .source = (s) }
+
+#define MAMF "stas00/ml-engineering compute/accelerator/README.md @744d01e (MAMF)"
+#define FLASH "FlashAttention-2/3 benchmark figures, H100 SXM5, head dimension 128, 16k tokens"
+#define STEP_ROWS                                                                              \
+  "a rough sum of one layer's kernels against step times of train_megatron.csv (clocks under " \
+  "power)"
+#define FSDP_ROWS \
+  "rows of train_llmfoundry_fsdp.csv with sequences of 16k and more, which attention dominates"
+#define RAMP                                                                                      \
+  "about 1 us to fill a tile's pipeline and write it back, at the SM's rate; the best shapes of " \
+  "the MAMF table then reach their published rate"
+#define OVERHEAD "start, tail and drain of one kernel, a few microseconds"
+#define VECTOR "instruction mix of elementwise kernels: not every issue slot is a multiply-add"
+#define NCCL_SMS                                                                                \
+  "24 blocks of an all-gather seen on H100 (NVIDIA developer forum, thread 337991); one block " \
+  "holds one SM"
+#define BESIDE                                                                                     \
+  "no measurement of the collective's own slow-down found; arXiv 2507.03114 gives 18.9 % for the " \
+  "compute beside it"
+#define CONTEXT "CUDA context and library workspaces of one process (cuBLAS, NCCL bootstrap)"
+
+/* Tiles of output a matmul library chooses from. Small tiles reload their operands more often and run
+ * at a lower rate; source: ratio of operand traffic per multiply, assumed alike on all makes. */
+static const LsTile tiles_small[] = {{256, 128, 1.00}, {128, 256, 1.00}, {128, 128, 0.95},
+                                     {128, 64, 0.82},  {64, 128, 0.82},  {64, 64, 0.66},
+                                     {0, 0, 0}};
+static const LsTile tiles_large[] = {{256, 256, 1.00}, {256, 128, 0.98}, {128, 256, 0.98},
+                                     {128, 128, 0.90}, {128, 64, 0.72},  {64, 128, 0.72},
+                                     {64, 64, 0.55},   {0, 0, 0}};
+
+const LsTuning ls_tuning_volta = {
+    .name = "volta",
+    .matmul_ceiling = {[LS_FORMAT_FP16] =
+                           ASSUMED (0.86, "as Ampere (no sweep of V100 found): 107 of 125 TFLOP/s"),
+                       [LS_FORMAT_FP32] = ASSUMED (0.92, "vector units, large tiles")},
+    .matmul_sustained = FITTED (0.90, STEP_ROWS ": mlm2020-mp-V100-*"),
+    .vector_fraction = ASSUMED (0.60, VECTOR),
+    .hbm_fraction = RECALLED (0.88, "STREAM-like copies on V100, about 790 of 900 GB/s"),
+    .depth_ramp = ASSUMED (48, RAMP),
+    .kernel_overhead_s = ASSUMED (2.5e-6, OVERHEAD),
+    .collective_sms = ASSUMED (16, "NCCL channels on NVLink 2: two rings of up to 8"),
+    .collective_slowdown = ASSUMED (0.9, BESIDE),
+    .context_bytes = RECALLED (0.75 * (1 << 30), CONTEXT),
+    .tiles = tiles_small,
+};
+
+const LsTuning ls_tuning_turing = {
+    .name = "turing",
+    .matmul_ceiling = {[LS_FORMAT_FP16] =
+                           ASSUMED (0.60, "T4 at 70 W cannot hold its clocks: about 40 of 65"),
+                       [LS_FORMAT_INT8] = ASSUMED (0.60, "as fp16"),
+                       [LS_FORMAT_FP32] = ASSUMED (0.70, "vector units under 70 W")},
+    .matmul_sustained = ASSUMED (0.80, "70 W limit"),
+    .vector_fraction = ASSUMED (0.50, VECTOR),
+    .hbm_fraction = RECALLED (0.80, "copies on T4, about 250 of 320 GB/s"),
+    .depth_ramp = ASSUMED (48, RAMP),
+    .kernel_overhead_s = ASSUMED (3e-6, OVERHEAD),
+    .flash_forward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.30, "FA1 supports Turing; as A100")},
+    .flash_backward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.25, "FA1 supports Turing; as A100")},
+    .collective_sms = ASSUMED (4, "PCIe only: few channels"),
+    .collective_slowdown = ASSUMED (0.9, BESIDE),
+    .context_bytes = RECALLED (0.5 * (1 << 30), CONTEXT),
+    .tiles = tiles_small,
+};
+
+const LsTuning ls_tuning_ampere = {
+    .name = "ampere",
+    .matmul_ceiling = {[LS_FORMAT_BF16] = FOUND (0.8692, MAMF ": 271.2 of 312, 1024x10240x5120"),
+                       [LS_FORMAT_FP16] = DERIVED (0.8692, "as bf16: same units and rate"),
+                       [LS_FORMAT_TF32] = ASSUMED (0.85, "as bf16, operands twice as wide"),
+                       [LS_FORMAT_INT8] = ASSUMED (0.80, "as bf16, operand traffic grows"),
+                       [LS_FORMAT_FP32] = ASSUMED (0.92, "vector units, large tiles")},
+    .matmul_sustained = FITTED (
+        0.87, STEP_ROWS ": sc21-t1-*, sc21-t2-7, sc21-t2-11, mlm2020-mp-A100-*, korth-t5-22B-*"),
+    .vector_fraction = ASSUMED (0.60, VECTOR),
+    .hbm_fraction = RECALLED (0.88, "STREAM-like copies on A100 80 GB, about 1.79 of 2.04 TB/s"),
+    .depth_ramp = ASSUMED (64, RAMP),
+    .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),
+    .flash_forward = {[LS_ATTENTION_FLASH1] = FITTED (
+                          0.42, FSDP_ROWS ", A100; the FlashAttention-2 paper says 25-40 %"),
+                      [LS_ATTENTION_FLASH2] =
+                          FOUND (0.72, "FlashAttention-2 paper: up to 73 % of A100 forward")},
+    .flash_backward = {[LS_ATTENTION_FLASH1] = FITTED (
+                           0.40, FSDP_ROWS ", A100; the FlashAttention-2 paper says 25-40 %"),
+                       [LS_ATTENTION_FLASH2] =
+                           RECALLED (0.63, "FlashAttention-2 paper: up to 63 % of A100 backward")},
+    .collective_sms = ASSUMED (24, NCCL_SMS),
+    .collective_slowdown = ASSUMED (0.9, BESIDE),
+    .context_bytes = RECALLED (1.0 * (1 << 30), CONTEXT),
+    .tiles = tiles_small,
+};
+
+const LsTuning ls_tuning_ada = {
+    .name = "ada",
+    .matmul_ceiling = {[LS_FORMAT_BF16] = ASSUMED (0.88, "as Ampere"),
+                       [LS_FORMAT_FP16] = ASSUMED (0.88, "as Ampere"),
+                       [LS_FORMAT_FP8_E4M3] = ASSUMED (0.80, "as Hopper against its bf16"),
+                       [LS_FORMAT_FP8_E5M2] = ASSUMED (0.80, "as Hopper against its bf16"),
+                       [LS_FORMAT_TF32] = ASSUMED (0.85, "as Ampere"),
+                       [LS_FORMAT_INT8] = ASSUMED (0.80, "as Ampere"),
+                       [LS_FORMAT_FP32] = ASSUMED (0.85, "vector units share issue slots")},
+    .matmul_sustained = ASSUMED (0.90, "as Ampere"),
+    .vector_fraction = ASSUMED (0.50, VECTOR),
+    .hbm_fraction = RECALLED (0.90, "GDDR6 copies, about 0.9 of the data sheet"),
+    .depth_ramp = ASSUMED (64, RAMP),
+    .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),
+    .flash_forward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.40, "as A100"),
+                      [LS_ATTENTION_FLASH2] = ASSUMED (0.75, "as A100")},
+    .flash_backward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.34, "as A100"),
+                       [LS_ATTENTION_FLASH2] = ASSUMED (0.63, "as A100")},
+    .collective_sms = ASSUMED (4, "PCIe only: few channels"),
+    .collective_slowdown = ASSUMED (0.9, BESIDE),
+    .context_bytes = RECALLED (0.5 * (1 << 30), CONTEXT),
+    .tiles = tiles_small,
+};
+
+#define HOPPER_COMMON                                                                           \
+  .matmul_ceiling = {[LS_FORMAT_BF16] = FOUND (0.8034, MAMF ": 794.5 of 989, 2048x2048x13312"), \
+                     [LS_FORMAT_FP16] = DERIVED (0.8034, "as bf16: same units and rate"),       \
+                     [LS_FORMAT_FP8_E4M3] =                                                     \
+                         FOUND (0.7087, MAMF ": 1402.6 of 1979, 1024x9216x14336"),              \
+                     [LS_FORMAT_FP8_E5M2] = DERIVED (0.7087, "as e4m3: same units and rate"),   \
+                     [LS_FORMAT_TF32] = ASSUMED (0.80, "as bf16"),                              \
+                     [LS_FORMAT_INT8] = ASSUMED (0.70, "as fp8"),                               \
+                     [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},           \
+  .vector_fraction = ASSUMED (0.60, VECTOR), .depth_ramp = ASSUMED (64, RAMP),                  \
+  .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),                                              \
+  .flash_forward = {[LS_ATTENTION_FLASH1] = FITTED (0.22, FSDP_ROWS ", H100"),                  \
+                    [LS_ATTENTION_FLASH2] = FOUND (0.375, FLASH ": 370 of 989"),                \
+                    [LS_ATTENTION_FLASH3] = FOUND (0.66, FLASH ": 648 of 989")},                \
+  .flash_backward = {[LS_ATTENTION_FLASH1] = FITTED (0.20, FSDP_ROWS ", H100"),                 \
+                     [LS_ATTENTION_FLASH2] = FOUND (0.335, FLASH ": 322 of 989 at 16k"),        \
+                     [LS_ATTENTION_FLASH3] = FOUND (0.585, FLASH ": 561 of 989 at 16k")},       \
+  .collective_slowdown = ASSUMED (0.9, BESIDE),                                                 \
+  .context_bytes = RECALLED (1.0 * (1 << 30), CONTEXT), .tiles = tiles_small
+
+const LsTuning ls_tuning_hopper = {
+    .name = "hopper",
+    HOPPER_COMMON,
+    .matmul_sustained =
+        FITTED (0.85, STEP_ROWS ": mcore08-weak-*; large matmuls reach 650 TFLOP/s"),
+    .hbm_fraction = RECALLED (0.90, "copies on H100 SXM, about 3.0 of 3.35 TB/s"),
+    .collective_sms = FOUND (24, NCCL_SMS),
+};
+
+const LsTuning ls_tuning_hopper_500w = {
+    .name = "hopper-500w",
+    HOPPER_COMMON,
+    .matmul_sustained = ASSUMED (0.78, "clocks under 500 W: between the SXM and the PCIe part"),
+    .hbm_fraction = ASSUMED (0.90, "as H100 SXM"),
+    .collective_sms = FOUND (24, NCCL_SMS),
+};
+
+const LsTuning ls_tuning_hopper_pcie = {
+    .name = "hopper-pcie",
+    HOPPER_COMMON,
+    .matmul_sustained = ASSUMED (0.70, "clocks under 350 W: half the power of the SXM part"),
+    .hbm_fraction = RECALLED (0.90, "copies on H100 PCIe, about 1.8 of 2.0 TB/s"),
+    .collective_sms = ASSUMED (16, "fewer channels than on NVLink 4"),
+};
+
+const LsTuning ls_tuning_blackwell = {
+    .name = "blackwell",
+    .matmul_ceiling = {[LS_FORMAT_BF16] = FOUND (0.7756, MAMF ": 1745 of 2250, 1792x16128x3072"),
+                       [LS_FORMAT_FP16] = DERIVED (0.7756, "as bf16: same units and rate"),
+                       [LS_FORMAT_FP8_E4M3] =
+                           FOUND (0.7628, MAMF ": 3432.5 of 4500, 15360x4096x3072"),
+                       [LS_FORMAT_FP8_E5M2] = DERIVED (0.7628, "as e4m3: same units and rate"),
+                       [LS_FORMAT_TF32] = ASSUMED (0.77, "as bf16"),
+                       [LS_FORMAT_INT8] = ASSUMED (0.75, "as fp8"),
+                       [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},
+    .matmul_sustained = ASSUMED (0.88, "as Hopper, clocks under 1000 W"),
+    .vector_fraction = ASSUMED (0.60, VECTOR),
+    .hbm_fraction = ASSUMED (0.88, "as Hopper and Ampere"),
+    .depth_ramp = ASSUMED (64, RAMP),
+    .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),
+    .flash_forward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.10, "FA1 : FA2 as on A100"),
+                      [LS_ATTENTION_FLASH2] = ASSUMED (0.18, "Hopper's absolute rate x 1.1"),
+                      [LS_ATTENTION_FLASH3] =
+                          ASSUMED (0.58, "cuDNN on Blackwell, Hopper's share less 10 %")},
+    .flash_backward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.09, "FA1 : FA2 as on A100"),
+                       [LS_ATTENTION_FLASH2] = ASSUMED (0.16, "Hopper's absolute rate x 1.1"),
+                       [LS_ATTENTION_FLASH3] =
+                           ASSUMED (0.48, "cuDNN on Blackwell, Hopper's share less 15 %")},
+    .collective_sms = ASSUMED (24, "as Hopper"),
+    .collective_slowdown = ASSUMED (0.9, BESIDE),
+    .context_bytes = RECALLED (1.0 * (1 << 30), CONTEXT),
+    .tiles = tiles_large,
+};
+
+const LsTuning ls_tuning_cdna2 = {
+    .name = "cdna2",
+    .matmul_ceiling = {[LS_FORMAT_BF16] = ASSUMED (0.70, "between CDNA3 and Ampere"),
+                       [LS_FORMAT_FP16] = ASSUMED (0.70, "between CDNA3 and Ampere"),
+                       [LS_FORMAT_INT8] = ASSUMED (0.65, "between CDNA3 and Ampere"),
+                       [LS_FORMAT_FP32] = ASSUMED (0.80, "vector units")},
+    .matmul_sustained = ASSUMED (0.90, "as Ampere"),
+    .vector_fraction = ASSUMED (0.50, VECTOR),
+    .hbm_fraction = RECALLED (0.80, "BabelStream on MI250X, about 1.3 of 1.64 TB/s per die"),
+    .depth_ramp = ASSUMED (64, RAMP),
+    .kernel_overhead_s = ASSUMED (4.0e-6, OVERHEAD ", ROCm"),
+    .flash_forward = {[LS_ATTENTION_FLASH2] = ASSUMED (0.40, "CDNA3's share, scaled by ceiling")},
+    .flash_backward = {[LS_ATTENTION_FLASH2] = ASSUMED (0.28, "CDNA3's share, scaled by ceiling")},
+    .collective_sms = ASSUMED (16, "RCCL channels"),
+    .collective_slowdown = ASSUMED (0.85, BESIDE),
+    .context_bytes = ASSUMED (1.0 * (1 << 30), "as CUDA"),
+    .tiles = tiles_large,
+};
+
+const LsTuning ls_tuning_cdna3 = {
+    .name = "cdna3",
+    .matmul_ceiling = {[LS_FORMAT_BF16] = FOUND (0.5112, MAMF ": 668.4 TFLOP/s of 1307.4"),
+                       [LS_FORMAT_FP16] = DERIVED (0.5112, "as bf16: same units and rate"),
+                       [LS_FORMAT_FP8_E4M3] = ASSUMED (0.48, "as bf16; FNUZ variant of fp8"),
+                       [LS_FORMAT_FP8_E5M2] = ASSUMED (0.48, "as bf16; FNUZ variant of fp8"),
+                       [LS_FORMAT_TF32] = ASSUMED (0.51, "as bf16"),
+                       [LS_FORMAT_INT8] = ASSUMED (0.48, "as bf16"),
+                       [LS_FORMAT_FP32] = ASSUMED (0.60, "vector units")},
+    .matmul_sustained = ASSUMED (0.92, "its ceiling is already far below the data sheet"),
+    .vector_fraction = ASSUMED (0.50, VECTOR),
+    .hbm_fraction = RECALLED (0.80, "BabelStream on MI300X, about 4.2 of 5.3 TB/s"),
+    .depth_ramp = ASSUMED (64, RAMP),
+    .kernel_overhead_s = ASSUMED (4.0e-6, OVERHEAD ", ROCm"),
+    .flash_forward = {[LS_ATTENTION_FLASH2] =
+                          ASSUMED (0.30, "composable-kernel attention, about 400 TFLOP/s")},
+    .flash_backward = {[LS_ATTENTION_FLASH2] =
+                           ASSUMED (0.21, "composable-kernel attention, about 280 TFLOP/s")},
+    .collective_sms = ASSUMED (32, "RCCL channels over seven xGMI links"),
+    .collective_slowdown = ASSUMED (0.85, BESIDE),
+    .context_bytes = ASSUMED (1.0 * (1 << 30), "as CUDA"),
+    .tiles = tiles_large,
+};
+
+const LsTuning ls_tuning_tpu = {
+    .name = "tpu",
+    .matmul_ceiling = {[LS_FORMAT_BF16] = ASSUMED (0.90, "systolic array, statically scheduled"),
+                       [LS_FORMAT_FP8_E4M3] = ASSUMED (0.90, "as bf16"),
+                       [LS_FORMAT_FP8_E5M2] = ASSUMED (0.90, "as bf16"),
+                       [LS_FORMAT_INT8] = ASSUMED (0.90, "as bf16"),
+                       [LS_FORMAT_FP32] = ASSUMED (0.90, "emulated by passes of bf16")},
+    .matmul_sustained = ASSUMED (0.95, "clocks are fixed"),
+    .vector_fraction = ASSUMED (0.50, VECTOR),
+    .hbm_fraction = ASSUMED (0.90, "statically scheduled copies"),
+    .depth_ramp = ASSUMED (128, "one pass through a 128-deep array"),
+    .kernel_overhead_s = ASSUMED (1.0e-6, "operations of one compiled program"),
+    .flash_forward = {[LS_ATTENTION_FLASH2] = ASSUMED (0.55, "Pallas kernels")},
+    .flash_backward = {[LS_ATTENTION_FLASH2] = ASSUMED (0.45, "Pallas kernels")},
+    .collective_sms = ASSUMED (0, "the interconnect has its own engines"),
+    .collective_slowdown = ASSUMED (1.0, "the interconnect has its own engines"),
+    .context_bytes = ASSUMED (0.25 * (1 << 30), "runtime and compiled program"),
+    .tiles = tiles_small,
+};
+
+static const struct {
+  const char *word;
+  const char *title;
+} attentions[] = {
+#define LS_ATTENTION_ROW(id, word, title) [LS_ATTENTION_##id] = {word, title},
+    LS_ATTENTIONS (LS_ATTENTION_ROW)
+#undef LS_ATTENTION_ROW
+};
+
+const char *ls_attention_name (LsAttention attention) {
+  LS_REQUIRE (attention < LS_N_ATTENTIONS, "attention %d", (int) attention);
+  return attentions[attention].word;
+}
+
+const char *ls_attention_title (LsAttention attention) {
+  LS_REQUIRE (attention < LS_N_ATTENTIONS, "attention %d", (int) attention);
+  return attentions[attention].title;
+}
+
+gboolean ls_attention_parse (const char *name, LsAttention *attention, GError **error) {
+  const char *words[LS_N_ATTENTIONS + 1] = {NULL};
+  for (int i = 0; i < LS_N_ATTENTIONS; i++) {
+    words[i] = attentions[i].word;
+    if (ls_distance (words[i], name) == 0) {
+      *attention = (LsAttention) i;
+      return TRUE;
+    }
+  }
+  g_autofree char *all = g_strjoinv (", ", (char **) words);
+  const char *near = ls_nearest (name, words);
+  g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+               "unknown attention kernel '%s'; it is one of %s%s%s%s", name, all,
+               near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+               near != NULL ? "'?" : "");
+  return FALSE;
+}
+
+gboolean ls_attention_is_flash (LsAttention attention) {
+  return attention >= LS_ATTENTION_FLASH1;
+}
+
+/* Static names of the per-format and per-kernel fields, so that facts need no allocation. */
+static const char *const ceiling_fields[] = {
+#define LS_FORMAT_FIELD(ID, NAME, ...) [LS_FORMAT_##ID] = "matmul_ceiling." NAME,
+    LS_FORMATS (LS_FORMAT_FIELD)
+#undef LS_FORMAT_FIELD
+};
+static const char *const forward_fields[] = {
+#define LS_ATTENTION_FIELD(id, word, title) [LS_ATTENTION_##id] = "attention_forward." word,
+    LS_ATTENTIONS (LS_ATTENTION_FIELD)
+#undef LS_ATTENTION_FIELD
+};
+static const char *const backward_fields[] = {
+#define LS_ATTENTION_FIELD(id, word, title) [LS_ATTENTION_##id] = "attention_backward." word,
+    LS_ATTENTIONS (LS_ATTENTION_FIELD)
+#undef LS_ATTENTION_FIELD
+};
+
+gboolean ls_tuning_fact (const LsTuning *tuning, guint i, LsFact *fact) {
+  LsFactList list = {.n = 0};
+  for (int f = 0; f < LS_N_FORMATS; f++)
+    if (tuning->matmul_ceiling[f].value > 0)
+      ls_fact_list_add_sourced (&list, ceiling_fields[f], LS_DIMENSION_FRACTION,
+                                &tuning->matmul_ceiling[f]);
+  ls_fact_list_add_sourced (&list, "matmul_sustained", LS_DIMENSION_FRACTION,
+                            &tuning->matmul_sustained);
+  ls_fact_list_add_sourced (&list, "vector_fraction", LS_DIMENSION_FRACTION,
+                            &tuning->vector_fraction);
+  ls_fact_list_add_sourced (&list, "hbm_fraction", LS_DIMENSION_FRACTION, &tuning->hbm_fraction);
+  ls_fact_list_add_sourced (&list, "depth_ramp", LS_DIMENSION_COUNT, &tuning->depth_ramp);
+  ls_fact_list_add_sourced (&list, "kernel_overhead", LS_DIMENSION_TIME,
+                            &tuning->kernel_overhead_s);
+  for (int a = 0; a < LS_N_ATTENTIONS; a++) {
+    if (tuning->flash_forward[a].value > 0)
+      ls_fact_list_add_sourced (&list, forward_fields[a], LS_DIMENSION_FRACTION,
+                                &tuning->flash_forward[a]);
+    if (tuning->flash_backward[a].value > 0)
+      ls_fact_list_add_sourced (&list, backward_fields[a], LS_DIMENSION_FRACTION,
+                                &tuning->flash_backward[a]);
+  }
+  ls_fact_list_add_sourced (&list, "collective_sms", LS_DIMENSION_COUNT, &tuning->collective_sms);
+  ls_fact_list_add_sourced (&list, "collective_slowdown", LS_DIMENSION_FRACTION,
+                            &tuning->collective_slowdown);
+  ls_fact_list_add_sourced (&list, "context", LS_DIMENSION_BYTES, &tuning->context_bytes);
+  return ls_fact_list_get (&list, i, fact);
+}

@@ -1,0 +1,63 @@
+#pragma once
+/* What an accelerator achieves of its data sheet, with a source for every constant.
+ *
+ * One record per product or family, shared by rows of accelerators.h. Nothing here depends on a
+ * workload or on a row of measurements; what depends on the software stack is in software.h.
+ * Ownership: rows and strings are static. */
+#include <glib.h>
+
+#include "hw/facts.h"
+#include "hw/formats.h"
+
+/* Attention kernels. id, word, title. */
+#define LS_ATTENTIONS(X)                                                                   \
+  X (UNFUSED, "unfused", "batched matmuls with separate scale, mask, softmax and dropout") \
+  X (FUSED_SOFTMAX, "fused-softmax", "batched matmuls with one scale-mask-softmax kernel") \
+  X (FLASH1, "flash-1", "FlashAttention 1")                                                \
+  X (FLASH2, "flash-2", "FlashAttention 2")                                                \
+  X (FLASH3, "flash-3", "FlashAttention 3 or cuDNN's fused attention on Hopper and later")
+
+typedef enum {
+#define LS_ATTENTION_ID(id, word, title) LS_ATTENTION_##id,
+  LS_ATTENTIONS (LS_ATTENTION_ID)
+#undef LS_ATTENTION_ID
+      LS_N_ATTENTIONS
+} LsAttention;
+
+/* A tile of output that one SM computes at a time. */
+typedef struct {
+  int m, n;          /* elements; m = 0 ends a list */
+  double efficiency; /* of the SM's achievable rate once the pipeline is full */
+} LsTile;
+
+typedef struct {
+  const char *name;
+  LsSourced matmul_ceiling
+      [LS_N_FORMATS]; /* best matmul / dense peak; a value of 0 takes the family's 16-bit one */
+  LsSourced matmul_sustained; /* typical rate in a training step / best rate (clocks under power) */
+  LsSourced vector_fraction;  /* vector units, achieved / peak */
+  LsSourced hbm_fraction;     /* streaming kernels, achieved / data sheet */
+  LsSourced depth_ramp;       /* elements of k that a tile's prologue and epilogue cost */
+  LsSourced kernel_overhead_s; /* start and tail of every kernel, on the device */
+  LsSourced
+      flash_forward[LS_N_ATTENTIONS]; /* flash kernels: long-sequence rate / dense 16-bit peak */
+  LsSourced flash_backward[LS_N_ATTENTIONS]; /* 0 where that kernel does not run */
+  LsSourced collective_sms;                  /* SMs held by the kernels of one running collective */
+  LsSourced
+      collective_slowdown; /* rate of a collective beside busy compute / rate alone, in (0, 1] */
+  LsSourced context_bytes; /* device memory taken by the runtime before any tensor */
+  const LsTile *tiles;     /* the shapes a matmul library chooses from; ends with m = 0 */
+} LsTuning;
+
+const char *ls_attention_name (LsAttention attention);
+const char *ls_attention_title (LsAttention attention);
+gboolean ls_attention_parse (const char *name, LsAttention *attention, GError **error);
+/* TRUE for kernels that never write the score matrix to memory. */
+gboolean ls_attention_is_flash (LsAttention attention);
+/* Number i of the record with its provenance; FALSE past the last. */
+gboolean ls_tuning_fact (const LsTuning *tuning, guint i, LsFact *fact);
+
+/* The records, one per product or family. */
+extern const LsTuning ls_tuning_volta, ls_tuning_turing, ls_tuning_ampere, ls_tuning_ada,
+    ls_tuning_hopper, ls_tuning_hopper_500w, ls_tuning_hopper_pcie, ls_tuning_blackwell,
+    ls_tuning_cdna2, ls_tuning_cdna3, ls_tuning_tpu;
