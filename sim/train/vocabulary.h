@@ -97,7 +97,8 @@
   X (PIPELINE, "pipeline")                                                                         \
   X (PIPELINE_SYNC, "pipeline_sync")                                                               \
   X (EMBEDDING, "embedding")                                                                       \
-  X (TENSOR_SYNC, "tensor_sync")
+  X (TENSOR_SYNC, "tensor_sync")                                                                   \
+  X (PIPELINE_PREVIOUS, "pipeline_previous")
 
 #define LS_ENUM_PART(id, name) LS_PART_##id,
 typedef enum { LS_PARTS (LS_ENUM_PART) LS_N_PARTS } LsPart;

@@ -1,0 +1,122 @@
+/* The pen with which a rank's program is written: streams by role, loops that all streams share, and
+ * waits that are put on the next compute operation.
+ *
+ * Model:      a step is written once, in the order in which the compute stream runs it. Loops are
+ *             opened for all streams at once, but a stream gets a loop only when an operation is
+ *             added to it inside, so that loop levels mean the same in every stream: level 0 steps,
+ *             level 1 micro-batches of one section, level 2 segments of layers.
+ * Invariants: a stream never holds an empty loop. A compute operation without pending waits keeps the
+ *             run of kernels that the engine makes one event of.
+ * Call order: new, sections in order, finish. Pure: sees neither clock nor network.
+ *
+ * Ownership: the builder borrows all it is given; ls_builder_finish() hands the program over.
+ */
+#pragma once
+
+#include "engine/program.h"
+#include "train/chunk.h"
+#include "train/tables.h"
+
+/* Streams of a rank. X (ID, "name in the trace") */
+#define LS_ROLES(X)                                                                         \
+  X (COMPUTE, "compute")                                                                    \
+  X (TENSOR, "tensor")              /* tensor-parallel collectives */                       \
+  X (NEXT, "pipeline_next")         /* messages to and from the next stage */               \
+  X (PREVIOUS, "pipeline_previous") /* messages to and from the previous stage */           \
+  X (REDUCE, "gradients")           /* all-reduce or reduce-scatter of gradients */         \
+  X (GATHER, "parameters")          /* all-gather of parameters */                          \
+  X (RELEASE, "release")            /* frees what was gathered, one operation per gather */ \
+  X (STORAGE, "storage")            /* reads samples */                                     \
+  X (LOADER, "loader")              /* host threads that decode them */                     \
+  X (COPY, "copy")                  /* host to device */                                    \
+  X (CONSUMED, "consumed")          /* frees input buffers, one operation per micro-batch */
+
+#define LS_ENUM_ROLE(id, name) LS_ROLE_##id,
+typedef enum { LS_ROLES (LS_ENUM_ROLE) LS_N_ROLES } LsRole;
+
+#define LS_MAX_PENDING 12
+/* Loop levels. */
+enum { LS_LEVEL_STEP, LS_LEVEL_MICROBATCH, LS_LEVEL_SEGMENT };
+
+/* Which part of the job the program is for. */
+typedef struct {
+  const LsWorkload *workload;
+  const LsStage *stage;
+  guint index;                  /* of the stage */
+  gint64 received_bytes;        /* activation that comes from the previous stage, and */
+  gint64 received_gather_bytes; /* the all-gather that makes it whole; 0: it is whole */
+  const LsDevice *device;       /* for the costs that no layer plan holds: optimizer, norms */
+  double host_cores;            /* of one node, for loader threads; > 0 */
+  gboolean embedding_shared; /* tied embedding on another stage: its gradient is summed with it */
+} LsProgramSpec;
+
+typedef struct LsReduceState LsReduceState; /* reduce_program.h */
+typedef struct LsGatherState LsGatherState; /* gather_program.h */
+typedef struct LsInputState LsInputState;   /* input_program.h */
+
+typedef struct {
+  LsMark target;
+  LsLoopMap maps[LS_MAX_LOOP_DEPTH];
+  guint n_maps;
+} LsPendingWait;
+
+typedef struct {
+  const LsProgramSpec *spec;
+  LsTables *tables;
+  LsProgram *program;
+  guint16 stream[LS_N_ROLES]; /* engine stream, LS_NO_INDEX before its first operation */
+  guint opened[LS_N_ROLES];   /* loops that are open in the stream */
+  guint depth;                /* loops that are open in the text */
+  gint64 counts[LS_MAX_LOOP_DEPTH];
+  LsPendingWait pending[LS_MAX_PENDING]; /* of the next compute operation */
+  guint n_pending;
+  LsMark last;           /* newest compute operation; invalid at the borders of loops */
+  LsLabel microbatch;    /* of the section that is being written */
+  LsLabel layer;         /* of the layer that is being written */
+  LsChunks *chunks;      /* owned */
+  LsReduceState *reduce; /* owned */
+  LsGatherState *gather; /* owned */
+  LsInputState *input;   /* owned */
+} LsBuilder;
+
+LsBuilder *ls_builder_new (const LsProgramSpec *spec, LsTables *tables, const char *name);
+void ls_builder_free (LsBuilder *builder);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsBuilder, ls_builder_free)
+/* Freezes and returns the program (transfer full); the builder may only be freed after. */
+LsProgram *ls_builder_finish (LsBuilder *builder, GError **error);
+
+/* A loop of `count` >= 1 iterations around what follows, in every stream that is used inside. */
+void ls_builder_open (LsBuilder *builder, gint64 count);
+void ls_builder_close (LsBuilder *builder);
+/* Appends to a stream, opening the loops that it lacks; a compute operation takes the pending waits. */
+LsMark ls_builder_add (LsBuilder *builder, LsRole role, const LsOp *op);
+/* The engine's stream of a role, with the loops of the first `depth` levels open, for builders that
+ * write the loops of a stream by hand. */
+guint ls_builder_stream (LsBuilder *builder, LsRole role, guint depth);
+
+/* The next compute operation waits for `target`, at the same loop counters (see ls_program_wait_same). */
+void ls_builder_wait (LsBuilder *builder, LsMark target);
+/* The same with explicit maps. */
+void ls_builder_wait_maps (LsBuilder *builder, LsMark target, const LsLoopMap *maps, guint n_maps);
+/* Puts pending waits, if any, on an empty compute operation. */
+void ls_builder_join (LsBuilder *builder);
+/* An empty compute operation that others may wait for, or that claims and releases; takes pending waits. */
+LsMark ls_builder_point (LsBuilder *builder, const char *name);
+LsMark ls_builder_claim (LsBuilder *builder, const char *name, LsMemoryKind kind, gint64 bytes);
+LsMark ls_builder_release (LsBuilder *builder, const char *name, LsMemoryKind kind, gint64 bytes);
+/* A compute operation that the collective or copy `after` in another stream may wait for. */
+LsMark ls_builder_last (LsBuilder *builder);
+/* Time on the compute stream that loads nothing: launches, the framework between steps. */
+void ls_builder_delay (LsBuilder *builder, const char *name, gint64 ps, LsPart part);
+
+/* Operations with the common fields filled: name, kind for the trace, phase, layer, micro-batch. */
+LsOp ls_builder_memory (LsBuilder *builder, const char *name);
+LsOp ls_builder_kernel (LsBuilder *builder, const char *name, LsKind kind, LsPhaseName phase,
+                        const LsKernelCost *cost);
+LsOp ls_builder_collective (LsBuilder *builder, const char *name, LsCollectiveOp collective,
+                            gint64 bytes, LsSlot slot, LsAxis axis, LsPart part);
+/* Bytes per element of what is gathered and of what is reduced. */
+gint64 ls_builder_gather_bytes (const LsBuilder *builder, gint64 parameters);
+gint64 ls_builder_reduce_bytes (const LsBuilder *builder, gint64 parameters);
+/* Data-parallel ranks and whether layers are gathered (ZeRO stage 3 on more than one rank). */
+gboolean ls_builder_gathers (const LsBuilder *builder);

@@ -1,0 +1,68 @@
+/* Cutting a stage's runs of equal layers into chunks; see chunk.h.
+ *
+ * The first `recompute.layers` blocks of the stage are recomputed, `every` at a time; what does not
+ * divide is a shorter segment at the end. A segment of more than 127 layers is a chunk of its own,
+ * because a label steps by at most that much per loop iteration.
+ */
+#include "train/chunk.h"
+
+#include "base/assert.h"
+
+#define MAX_LOOPED_SIZE 127
+
+static void append (GArray *chunks, const LsLayerRun *run, guint offset, LsChunkMode mode,
+                    guint segments, guint size) {
+  LsChunk chunk = {.plan = run->plan, .mode = mode, .segments = segments, .size = size};
+
+  if (segments == 0 || size == 0)
+    return;
+  chunk.first = run->first < 0 ? run->first : run->first + (gint32) offset;
+  g_array_append_val (chunks, chunk);
+}
+
+/* `count` layers from `offset` on, recomputed in segments of `size`. */
+static void append_segments (GArray *chunks, const LsLayerRun *run, guint offset, LsChunkMode mode,
+                             guint count, guint size) {
+  guint whole = count / size, rest = count % size;
+
+  if (size <= MAX_LOOPED_SIZE)
+    append (chunks, run, offset, mode, whole, size);
+  else
+    for (guint i = 0; i < whole; i++)
+      append (chunks, run, offset + i * size, mode, 1, size);
+  append (chunks, run, offset + whole * size, mode, 1, rest);
+}
+
+static LsChunkMode mode_of (const LsRecompute *recompute) {
+  if (recompute->mode == LS_RECOMPUTE_SELECTIVE)
+    return LS_CHUNK_SELECTIVE;
+  return recompute->unit == LS_RECOMPUTE_UNIT_OPERATION ? LS_CHUNK_CHAIN : LS_CHUNK_FULL;
+}
+
+LsChunks *ls_chunks_new (const LsStage *stage, const LsRecompute *recompute) {
+  GArray *list = g_array_new (FALSE, TRUE, sizeof (LsChunk));
+  gint64 left = recompute->mode == LS_RECOMPUTE_NONE ? 0 : recompute->layers;
+
+  for (guint i = 0; i < stage->n_runs; i++) {
+    const LsLayerRun *run = &stage->runs[i];
+    guint again = run->is_block ? (guint) CLAMP (left, 0, (gint64) run->count) : 0;
+    if (again > 0) {
+      LsChunkMode mode = mode_of (recompute);
+      guint size = mode == LS_CHUNK_SELECTIVE ? 1 : (guint) CLAMP (recompute->every, 1, again);
+      append_segments (list, run, 0, mode, again, size);
+      left -= again;
+    }
+    append (list, run, again, LS_CHUNK_KEEP, run->count - again, 1);
+  }
+  LsChunks *chunks = g_new0 (LsChunks, 1);
+  chunks->n = list->len;
+  chunks->chunk = (LsChunk *) (gpointer) g_array_free (list, FALSE);
+  return chunks;
+}
+
+void ls_chunks_free (LsChunks *chunks) {
+  if (chunks == NULL)
+    return;
+  g_free (chunks->chunk);
+  g_free (chunks);
+}

@@ -1,0 +1,37 @@
+/* A stage's layers as chunks: runs of equal segments of layers that are treated alike by recompute.
+ *
+ * Model:      a segment is the unit of recompute: `size` layers whose forward is run again together
+ *             before their backward. Without full recompute a segment is one layer.
+ *             FULL:  the segment's input is kept, nothing inside; all of it is run again.
+ *             CHAIN: the last layer keeps all it saves, the others nothing; those are run again.
+ * Invariants: chunks cover the stage's layers in order, each once.
+ *
+ * Ownership: chunks own their array and borrow the plans of the stage.
+ */
+#pragma once
+
+#include "train/stage.h"
+
+typedef enum {
+  LS_CHUNK_KEEP,      /* all that is saved is kept */
+  LS_CHUNK_SELECTIVE, /* the attention core is run again */
+  LS_CHUNK_FULL,
+  LS_CHUNK_CHAIN,
+} LsChunkMode;
+
+typedef struct {
+  const LsLayerPlan *plan;
+  LsChunkMode mode;
+  guint segments;
+  guint size;   /* layers per segment */
+  gint32 first; /* number of the first layer; -1 for embedding and head */
+} LsChunk;
+
+typedef struct {
+  guint n;
+  LsChunk *chunk;
+} LsChunks;
+
+LsChunks *ls_chunks_new (const LsStage *stage, const LsRecompute *recompute);
+void ls_chunks_free (LsChunks *chunks);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsChunks, ls_chunks_free)

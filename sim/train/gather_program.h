@@ -1,0 +1,30 @@
+/* Parameters that are gathered: per layer and pass with ZeRO stage 3 (FSDP), once after the optimizer
+ * with stages 1 and 2.
+ *
+ * Model:      a layer is a unit. Unit q (counted over forward and backward passes, micro-batches and
+ *             steps) may be gathered when unit q - prefetch - 1 has been freed, so at most prefetch
+ *             + 1 are live; its compute waits for it; a stream of its own frees it when the compute
+ *             has passed. Without overlap prefetch counts as 0 and so nothing runs beside compute.
+ * Invariants: each gather has one release, in the same order, in the same loops: a limit is an
+ *             ordinal in the release stream that is affine in the loop counters, whatever the loops.
+ */
+#pragma once
+
+#include "train/builder.h"
+
+LsGatherState *ls_gather_state_new (void);
+void ls_gather_state_free (LsGatherState *state);
+
+/* At the start of a step and at its end, whose last operation on the compute stream is `end`: nothing
+ * is gathered before the parameters of the step before are updated. */
+void ls_gather_begin_step (LsBuilder *builder);
+void ls_gather_end_step (LsBuilder *builder, LsMark end);
+
+/* Around the compute of one layer; nothing without stage 3 or parameters. */
+void ls_gather_begin_layer (LsBuilder *builder, gint64 parameters, LsPhaseName phase);
+void ls_gather_end_layer (LsBuilder *builder, gint64 parameters);
+/* Before the loop over segments is closed: puts the limits on its gathers. */
+void ls_gather_end_segment (LsBuilder *builder);
+
+/* Stages 1 and 2: the updated shards, in buckets, after the last compute operation. */
+void ls_gather_updated (LsBuilder *builder);

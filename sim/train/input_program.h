@@ -1,0 +1,28 @@
+/* The input pipeline of a rank of the first stage: storage, loader threads, copy to the device.
+ *
+ * Model:      one micro-batch after another: read from storage -> decode on `threads` cores -> copy to
+ *             the device -> compute. At most `prefetch` micro-batches are read but not consumed, and
+ *             two are on the device. It runs across the borders of steps. A stage of the pipeline that
+ *             is slower than compute starves it: the wait is charged to `input`.
+ *             Rate of the loader: threads / (samples x CPU seconds per sample) micro-batches per second.
+ * Invariants: each stream holds one operation per micro-batch of the step, so that limits are
+ *             ordinals that differ by a constant.
+ * Left out:   input on the last stage (labels: some bytes per token).
+ */
+#pragma once
+
+#include "train/builder.h"
+
+LsInputState *ls_input_state_new (void);
+void ls_input_state_free (LsInputState *state);
+
+/* TRUE when the workload describes an input pipeline and this stage reads it. */
+gboolean ls_input_runs (const LsBuilder *builder);
+/* The streams of one step; before its sections are written. */
+void ls_input_write (LsBuilder *builder);
+/* The next compute operation waits for the input of micro-batch first + counter of the loop. */
+void ls_input_await (LsBuilder *builder, gint64 first);
+/* The input of the section's micro-batch is free once `mark` has ended. */
+void ls_input_consumed (LsBuilder *builder, LsMark mark);
+/* After all sections: puts the limits. */
+void ls_input_finish (LsBuilder *builder);

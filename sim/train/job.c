@@ -1,0 +1,154 @@
+/* Compiling a workload: kinds of ranks and their programs. Groups are in job_groups.c. */
+#include "train/job.h"
+
+#include "base/assert.h"
+#include "train/job_groups.h"
+#include "train/rank_program.h"
+
+/* The kind of rank of a stage on an accelerator; a new one without a program when there is none yet. */
+static guint find_kind (GArray *kinds, guint stage, const LsAccelerator *accelerator) {
+  for (guint i = 0; i < kinds->len; i++) {
+    const LsRankKind *kind = &g_array_index (kinds, LsRankKind, i);
+    if (kind->stage_index == stage && kind->accelerator == accelerator)
+      return i;
+  }
+  LsRankKind kind = {.stage_index = stage, .accelerator = accelerator};
+  g_array_append_val (kinds, kind);
+  return kinds->len - 1;
+}
+
+/* Kinds in order of the lowest rank of each. */
+static void assign_kinds (LsJob *job, const LsWorkload *workload, const LsJobSource *source) {
+  GArray *kinds = g_array_new (FALSE, TRUE, sizeof (LsRankKind));
+
+  for (guint rank = 0; rank < job->n_ranks; rank++) {
+    job->coordinates[rank] = ls_layout_coordinates (&workload->layout, rank);
+    job->gpu_of_rank[rank] = workload->gpu_of_rank[rank];
+    job->kind_of_rank[rank] = find_kind (kinds, job->coordinates[rank].stage,
+                                         source->accelerators[job->gpu_of_rank[rank]]);
+  }
+  job->n_kinds = kinds->len;
+  job->kinds = (LsRankKind *) (gpointer) g_array_free (kinds, FALSE);
+}
+
+/* The stage before, whose boundary this one receives; NULL for the first. */
+static const LsStage *stage_before (const LsJob *job, guint stage) {
+  for (guint i = 0; stage > 0 && i < job->n_kinds; i++)
+    if (job->kinds[i].stage_index == stage - 1)
+      return job->kinds[i].stage;
+  return NULL;
+}
+
+static gboolean build_program (LsJob *job, LsRankKind *kind, const LsWorkload *workload,
+                               const LsJobSource *source, GError **error) {
+  const LsStage *before = stage_before (job, kind->stage_index);
+  LsDevice device;
+
+  ls_device_init (&device, kind->accelerator, LS_CLOCK_SUSTAINED, workload->software);
+  const LsProgramSpec spec = {
+      .workload = workload,
+      .stage = kind->stage,
+      .index = kind->stage_index,
+      .received_bytes = before != NULL ? before->boundary_bytes : 0,
+      .received_gather_bytes = before != NULL ? before->boundary_gather_bytes : 0,
+      .device = &device,
+      .host_cores = source->host_cores,
+      .embedding_shared = workload->layout.pipeline > 1,
+  };
+  g_autofree char *name = g_strdup_printf ("stage %u", kind->stage_index);
+
+  kind->program = ls_rank_program_new (&spec, job->tables, name, error);
+  return kind->program != NULL;
+}
+
+LsJob *ls_job_build_from (const LsWorkload *workload, const LsJobSource *source, GError **error) {
+  g_autoptr (LsJob) job = g_new0 (LsJob, 1);
+
+  LS_REQUIRE (workload->layout.ranks > 0 && workload->microbatches > 0 && workload->steps > 0,
+              "the workload is not resolved");
+  job->name = g_strdup (workload->name != NULL ? workload->name : "main");
+  job->n_ranks = workload->layout.ranks;
+  job->kind_of_rank = g_new0 (guint, job->n_ranks);
+  job->gpu_of_rank = g_new0 (guint, job->n_ranks);
+  job->coordinates = g_new0 (LsCoordinates, job->n_ranks);
+  job->tables = ls_tables_new ();
+  assign_kinds (job, workload, source);
+  for (guint i = 0; i < job->n_kinds; i++)
+    job->kinds[i].stage = source->new_stage (source->self, workload, job->kinds[i].stage_index,
+                                             job->kinds[i].accelerator);
+  for (guint i = 0; i < job->n_kinds; i++)
+    if (!build_program (job, &job->kinds[i], workload, source, error))
+      return NULL;
+  ls_job_add_groups (job, workload);
+  return g_steal_pointer (&job);
+}
+
+static LsStage *plan_stage (gpointer self, const LsWorkload *workload, guint stage,
+                            const LsAccelerator *accelerator) {
+  (void) self;
+  return ls_stage_new (workload, stage, accelerator);
+}
+
+LsJob *ls_job_build (const LsWorkload *workload, const LsCluster *cluster, GError **error) {
+  guint n = ls_cluster_n_gpus (cluster);
+  g_autofree const LsAccelerator **accelerators = g_new0 (const LsAccelerator *, MAX (n, 1u));
+  LsJobSource source = {.accelerators = accelerators, .new_stage = plan_stage};
+
+  for (guint gpu = 0; gpu < n; gpu++)
+    accelerators[gpu] = ls_cluster_gpu (cluster, gpu);
+  guint node = ls_cluster_gpu_node (cluster, workload->gpu_of_rank[0]);
+  source.host_cores = MAX (ls_cluster_node (cluster, node)->host_cores, 1u);
+  return ls_job_build_from (workload, &source, error);
+}
+
+void ls_job_free (LsJob *job) {
+  if (job == NULL)
+    return;
+  for (guint i = 0; i < job->n_kinds; i++) {
+    g_clear_pointer (&job->kinds[i].program, ls_program_unref);
+    ls_stage_free (job->kinds[i].stage);
+  }
+  for (guint i = 0; i < job->n_groups; i++)
+    g_free (job->groups[i].ranks);
+  g_clear_pointer (&job->tables, ls_tables_free);
+  g_free (job->kinds);
+  g_free (job->groups);
+  g_free (job->kind_of_rank);
+  g_free (job->gpu_of_rank);
+  g_free (job->coordinates);
+  g_free (job->name);
+  g_free (job);
+}
+
+void ls_job_install (const LsJob *job, LsEngine *engine, const guint *device_of_gpu,
+                     const guint *host_of_gpu) {
+  guint first = ls_engine_n_ranks (engine);
+
+  for (guint rank = 0; rank < job->n_ranks; rank++) {
+    guint gpu = job->gpu_of_rank[rank];
+    ls_engine_add_rank (engine, ls_job_kind (job, rank)->program, device_of_gpu[gpu],
+                        host_of_gpu != NULL ? host_of_gpu[gpu] : LS_NO_INDEX);
+  }
+  for (guint i = 0; i < job->n_groups; i++) {
+    const LsJobGroup *group = &job->groups[i];
+    g_autofree guint *ranks = g_new (guint, group->n_ranks);
+    for (guint k = 0; k < group->n_ranks; k++)
+      ranks[k] = first + group->ranks[k];
+    guint number = ls_engine_add_group (engine, ranks, group->n_ranks, group->axis);
+    for (guint k = 0; k < group->n_ranks; k++)
+      ls_engine_set_slot (engine, ranks[k], k == 0 ? group->first_slot : group->slot, number);
+  }
+}
+
+const LsRankKind *ls_job_kind (const LsJob *job, guint rank) {
+  LS_REQUIRE (rank < job->n_ranks, "rank %u of %u", rank, job->n_ranks);
+  return &job->kinds[job->kind_of_rank[rank]];
+}
+
+gint64 ls_job_n_operations (const LsJob *job) {
+  gint64 sum = 0;
+
+  for (guint rank = 0; rank < job->n_ranks; rank++)
+    sum += ls_program_n_executed (ls_job_kind (job, rank)->program);
+  return sum;
+}

@@ -1,0 +1,78 @@
+/* Groups of ranks: who communicates with whom on which axis. See job.h for the list.
+ *
+ * Order is fixed: the world, then per axis by lowest rank, so that group numbers mean the same in
+ * every run.
+ */
+#include "train/job_groups.h"
+
+static void append (GArray *groups, LsAxis axis, LsSlot first_slot, LsSlot slot, const guint *ranks,
+                    guint n) {
+  LsJobGroup group = {.axis = axis, .slot = slot, .first_slot = first_slot, .n_ranks = n};
+
+  group.ranks = g_new (guint, n);
+  for (guint i = 0; i < n; i++)
+    group.ranks[i] = ranks[i];
+  g_array_append_val (groups, group);
+}
+
+/* All groups of an axis of the layout, under one slot. */
+static void append_axis (GArray *groups, const LsLayout *layout, LsAxis of_layout, LsAxis axis,
+                         LsSlot slot) {
+  guint size = ls_layout_size (layout, of_layout);
+  g_autofree guint *ranks = g_new (guint, size);
+
+  if (size == 1)
+    return;
+  for (guint i = 0; i < ls_layout_n_groups (layout, of_layout); i++) {
+    ls_layout_members (layout, of_layout, i, ranks);
+    append (groups, axis, slot, slot, ranks, size);
+  }
+}
+
+/* Pairs of neighbouring stages, and of the first and the last for tied embeddings. */
+static void append_pipeline (GArray *groups, const LsLayout *layout) {
+  guint size = layout->pipeline;
+  g_autofree guint *ranks = g_new (guint, size);
+
+  if (size == 1)
+    return;
+  for (guint i = 0; i < ls_layout_n_groups (layout, LS_AXIS_PIPELINE); i++) {
+    ls_layout_members (layout, LS_AXIS_PIPELINE, i, ranks);
+    for (guint stage = 0; stage + 1 < size; stage++)
+      append (groups, LS_AXIS_PIPELINE, LS_SLOT_PIPELINE, LS_SLOT_PIPELINE_PREVIOUS, &ranks[stage],
+              2);
+    const guint ends[] = {ranks[0], ranks[size - 1]};
+    append (groups, LS_AXIS_PIPELINE, LS_SLOT_EMBEDDING, LS_SLOT_EMBEDDING, ends, 2);
+    append (groups, LS_AXIS_PIPELINE, LS_SLOT_PIPELINE_SYNC, LS_SLOT_PIPELINE_SYNC, ranks, size);
+  }
+}
+
+void ls_job_add_groups (LsJob *job, const LsWorkload *workload) {
+  GArray *groups = g_array_new (FALSE, FALSE, sizeof (LsJobGroup));
+  const LsLayout *layout = &workload->layout;
+  g_autofree guint *world = g_new (guint, job->n_ranks);
+
+  for (guint rank = 0; rank < job->n_ranks; rank++)
+    world[rank] = rank;
+  append (groups, LS_AXIS_NONE, LS_SLOT_WORLD, LS_SLOT_WORLD, world, job->n_ranks);
+  append_axis (groups, layout, LS_AXIS_TENSOR, LS_AXIS_TENSOR, LS_SLOT_TENSOR);
+  append_axis (groups, layout, LS_AXIS_TENSOR, LS_AXIS_TENSOR, LS_SLOT_TENSOR_SYNC);
+  if (workload->zero.stage == 0) {
+    append_axis (groups, layout, LS_AXIS_DATA, LS_AXIS_DATA, LS_SLOT_DATA);
+  } else {
+    append_axis (groups, layout, LS_AXIS_DATA, LS_AXIS_ZERO, LS_SLOT_ZERO_GATHER);
+    append_axis (groups, layout, LS_AXIS_DATA, LS_AXIS_ZERO, LS_SLOT_ZERO_REDUCE);
+  }
+  append_pipeline (groups, layout);
+  job->n_groups = groups->len;
+  job->groups = (LsJobGroup *) (gpointer) g_array_free (groups, FALSE);
+}
+
+guint ls_job_groups_of_rank (const LsJob *job, guint rank) {
+  guint count = 0;
+
+  for (guint i = 0; i < job->n_groups; i++)
+    for (guint k = 0; k < job->groups[i].n_ranks; k++)
+      count += job->groups[i].ranks[k] == rank;
+  return count;
+}

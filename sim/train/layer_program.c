@@ -1,0 +1,238 @@
+/* Layers as operations of a program; see layer_program.h. */
+#include "train/layer_program.h"
+
+#include "base/assert.h"
+#include "train/gather_program.h"
+#include "train/reduce_program.h"
+
+/* Which operations of a forward list run, and which of them keep what they save. */
+typedef enum { KEEP_ALL, KEEP_NONE, KEEP_ALL_BUT_CORE, RUN_CORE } Keep;
+
+static Keep keep_of (const LsChunk *chunk, guint layer) {
+  switch (chunk->mode) {
+  case LS_CHUNK_SELECTIVE:
+    return KEEP_ALL_BUT_CORE;
+  case LS_CHUNK_FULL:
+    return KEEP_NONE;
+  case LS_CHUNK_CHAIN:
+    return layer + 1 == chunk->size ? KEEP_ALL : KEEP_NONE;
+  case LS_CHUNK_KEEP:
+  default:
+    return KEEP_ALL;
+  }
+}
+
+static gboolean is_kept (const LsLayerOp *op, Keep keep) {
+  return keep == KEEP_ALL || keep == RUN_CORE || (keep == KEEP_ALL_BUT_CORE && !op->core);
+}
+
+static LsLabel label_of (const LsBuilder *builder, const LsChunk *chunk, guint layer,
+                         gboolean backward) {
+  if (chunk->first < 0)
+    return LS_LABEL_NONE;
+  gint32 first = chunk->first + (gint32) layer;
+  gboolean looped = builder->depth > LS_LEVEL_SEGMENT;
+  if (backward)
+    first += (gint32) ((chunk->segments - 1) * chunk->size);
+  if (!looped || chunk->segments == 1)
+    return (LsLabel){first, 0, -1};
+  gint8 step = (gint8) chunk->size;
+  return (LsLabel){first, backward ? (gint8) -step : step, LS_LEVEL_SEGMENT};
+}
+
+/* What an operation holds while it runs and what stays behind. */
+typedef struct {
+  gint64 claim_bytes, release_bytes;
+} Claims;
+
+static LsMark add_kernel (LsBuilder *builder, const LsLayerOp *layer_op, LsPhaseName phase,
+                          Claims claims) {
+  LsOp op = ls_builder_kernel (builder, layer_op->name, layer_op->kind, phase, &layer_op->cost);
+
+  op.claim_kind = op.release_kind = LS_MEMORY_ACTIVATIONS;
+  op.claim_bytes = claims.claim_bytes;
+  op.release_bytes = claims.release_bytes;
+  return ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
+}
+
+/* A tensor-parallel collective behind the newest compute operation; nobody waits for it yet. */
+static LsMark add_collective (LsBuilder *builder, const LsLayerOp *layer_op, LsPhaseName phase,
+                              Claims claims) {
+  LsMark before = ls_builder_last (builder);
+  LsOp op = ls_builder_collective (builder, layer_op->name, layer_op->collective,
+                                   layer_op->collective_bytes, LS_SLOT_TENSOR, LS_AXIS_TENSOR,
+                                   LS_PART_EXPOSED_TENSOR);
+
+  op.phase = (guint8) phase;
+  op.claim_kind = op.release_kind = LS_MEMORY_ACTIVATIONS;
+  op.claim_bytes = claims.claim_bytes;
+  op.release_bytes = claims.release_bytes;
+  LsMark mark = ls_builder_add (builder, LS_ROLE_TENSOR, &op);
+  ls_program_wait_same (builder->program, mark, before);
+  return mark;
+}
+
+/* Appends one operation of a layer. `deferred` is a collective that only the operation after the next
+ * one waits for; invalid when there is none. */
+static LsMark add_layer_op (LsBuilder *builder, const LsLayerOp *op, LsPhaseName phase,
+                            Claims claims, LsMark *deferred) {
+  LsMark due = *deferred, mark;
+
+  deferred->valid = FALSE;
+  if (op->is_collective) {
+    if (due.valid)
+      ls_builder_wait (builder, due);
+    mark = add_collective (builder, op, phase, claims);
+    if (op->overlaps_next)
+      *deferred = mark;
+    else
+      ls_builder_wait (builder, mark);
+    return mark;
+  }
+  mark = add_kernel (builder, op, phase, claims);
+  if (due.valid)
+    ls_builder_wait (builder, due);
+  return mark;
+}
+
+/* What the host cannot hide: time to launch the kernels of a list beyond the time to run them. */
+static void add_launch_gap (LsBuilder *builder, const LsLayerOp *ops, guint n, gboolean core_only) {
+  gint64 host_ps = 0, device_ps = 0;
+
+  for (guint i = 0; i < n; i++) {
+    if (ops[i].is_collective || (core_only && !ops[i].core))
+      continue;
+    host_ps += ls_kernel_host_ps (&ops[i].cost, builder->spec->workload->software);
+    device_ps += ops[i].cost.alone_ps;
+  }
+  ls_builder_delay (builder, "launch", host_ps - device_ps, LS_PART_OTHER);
+}
+
+/* The forward list of a layer; `input_bytes` are kept beside what the operations save. */
+static void layer_forward (LsBuilder *builder, const LsLayerPlan *plan, Keep keep,
+                           LsPhaseName phase, gint64 input_bytes) {
+  LsMark deferred = {0};
+
+  for (guint i = 0; i < plan->n_forward; i++) {
+    const LsLayerOp *op = &plan->forward[i];
+    if (keep == RUN_CORE && !op->core)
+      continue;
+    gint64 passing = op->workspace_bytes + (is_kept (op, keep) ? 0 : op->saved_bytes);
+    gint64 kept = is_kept (op, keep) ? op->saved_bytes : 0;
+    Claims claims = {passing + kept + input_bytes, passing};
+    add_layer_op (builder, op, phase, claims, &deferred);
+    input_bytes = 0;
+  }
+  if (deferred.valid)
+    ls_builder_wait (builder, deferred);
+  add_launch_gap (builder, plan->forward, plan->n_forward, keep == RUN_CORE);
+}
+
+/* The backward list of a layer; its last operation releases what the layer saved and `input_bytes`. */
+static void layer_backward (LsBuilder *builder, const LsLayerPlan *plan, gint64 input_bytes) {
+  gint64 released = ls_layer_plan_saved_bytes (plan) + input_bytes;
+  LsMark deferred = {0};
+
+  for (guint i = 0; i < plan->n_backward; i++) {
+    const LsLayerOp *op = &plan->backward[i];
+    gboolean last = i + 1 == plan->n_backward;
+    Claims claims = {op->workspace_bytes, op->workspace_bytes + (last ? released : 0)};
+    LsMark mark = add_layer_op (builder, op, op->phase, claims, &deferred);
+    if (!op->is_collective)
+      ls_reduce_note (builder, mark);
+  }
+  if (deferred.valid)
+    ls_builder_wait (builder, deferred);
+  if (plan->n_backward == 0 && released > 0)
+    ls_builder_release (builder, "release", LS_MEMORY_ACTIVATIONS, released);
+  add_launch_gap (builder, plan->backward, plan->n_backward, FALSE);
+}
+
+static gboolean is_looped (const LsBuilder *builder, const LsChunk *chunk) {
+  /* Limits of ZeRO stage 3 are stated by iterations of this loop, so it is there even for one. */
+  return chunk->segments > 1 || ls_builder_gathers (builder);
+}
+
+static gint64 input_of (const LsChunk *chunk, guint layer) {
+  return chunk->mode == LS_CHUNK_FULL && layer == 0 ? chunk->plan->input_bytes : 0;
+}
+
+static void chunk_forward (LsBuilder *builder, const LsChunk *chunk) {
+  if (is_looped (builder, chunk))
+    ls_builder_open (builder, chunk->segments);
+  for (guint layer = 0; layer < chunk->size; layer++) {
+    builder->layer = label_of (builder, chunk, layer, FALSE);
+    ls_gather_begin_layer (builder, chunk->plan->parameters, LS_PHASE_FORWARD);
+    layer_forward (builder, chunk->plan, keep_of (chunk, layer), LS_PHASE_FORWARD,
+                   input_of (chunk, layer));
+    ls_gather_end_layer (builder, chunk->plan->parameters);
+  }
+  builder->layer = LS_LABEL_NONE;
+  ls_gather_end_segment (builder);
+  if (is_looped (builder, chunk))
+    ls_builder_close (builder);
+}
+
+/* Runs the segment's forward again, all but what its mode kept. A segment of one layer is gathered
+ * once for this and its backward. */
+static void recompute_segment (LsBuilder *builder, const LsChunk *chunk) {
+  guint again = chunk->mode == LS_CHUNK_CHAIN ? chunk->size - 1 : chunk->size;
+  gint64 parameters = chunk->size > 1 ? chunk->plan->parameters : 0;
+
+  if (chunk->mode == LS_CHUNK_KEEP)
+    return;
+  for (guint layer = 0; layer < again; layer++) {
+    builder->layer = label_of (builder, chunk, layer, TRUE);
+    ls_gather_begin_layer (builder, parameters, LS_PHASE_RECOMPUTE);
+    layer_forward (builder, chunk->plan, chunk->mode == LS_CHUNK_SELECTIVE ? RUN_CORE : KEEP_ALL,
+                   LS_PHASE_RECOMPUTE, 0);
+    ls_gather_end_layer (builder, parameters);
+  }
+}
+
+static void chunk_backward (LsBuilder *builder, const LsChunk *chunk) {
+  gint64 parameters = chunk->plan->parameters;
+
+  if (is_looped (builder, chunk))
+    ls_builder_open (builder, chunk->segments);
+  ls_reduce_begin_segment (builder, chunk);
+  if (chunk->size > 1)
+    recompute_segment (builder, chunk);
+  for (guint i = 0; i < chunk->size; i++) {
+    guint layer = chunk->size - 1 - i;
+    builder->layer = label_of (builder, chunk, layer, TRUE);
+    ls_gather_begin_layer (builder, parameters, LS_PHASE_BACKWARD);
+    ls_reduce_begin_layer (builder, parameters);
+    if (chunk->size == 1)
+      recompute_segment (builder, chunk);
+    layer_backward (builder, chunk->plan, input_of (chunk, layer));
+    ls_gather_end_layer (builder, parameters);
+    ls_reduce_end_layer (builder, parameters);
+  }
+  builder->layer = LS_LABEL_NONE;
+  ls_gather_end_segment (builder);
+  ls_reduce_end_segment (builder);
+  if (is_looped (builder, chunk))
+    ls_builder_close (builder);
+  ls_reduce_end_chunk (builder, chunk);
+}
+
+void ls_layers_gather_boundary (LsBuilder *builder, gint64 bytes, LsPhaseName phase) {
+  const LsLayerOp gather = {.name = "gather_boundary",
+                            .is_collective = TRUE,
+                            .collective = LS_COLLECTIVE_ALL_GATHER,
+                            .collective_bytes = bytes};
+
+  if (bytes > 0 && builder->spec->workload->layout.tensor > 1)
+    ls_builder_wait (builder, add_collective (builder, &gather, phase, (Claims){0, 0}));
+}
+
+void ls_layers_forward (LsBuilder *builder) {
+  for (guint i = 0; i < builder->chunks->n; i++)
+    chunk_forward (builder, &builder->chunks->chunk[i]);
+}
+
+void ls_layers_backward (LsBuilder *builder) {
+  for (guint i = builder->chunks->n; i > 0; i--)
+    chunk_backward (builder, &builder->chunks->chunk[i - 1]);
+}

@@ -1,0 +1,94 @@
+/* Gradient norm, update, end of the step; see optimizer_program.h. */
+#include "train/optimizer_program.h"
+
+#include "train/gather_program.h"
+
+/* Gradient norm: one single-precision number; and the flag of infinities that goes with it. */
+#define NORM_BYTES 4
+/* Launches of an update that is not fused: one per tensor and elementary operation. source:
+ * PyTorch's foreach-less Adam runs about a dozen kernels per tensor (assumption: 12 per layer tensor,
+ * of which a transformer block has about a dozen). */
+#define UNFUSED_LAUNCHES_PER_LAYER 144
+
+static gint64 owned_parameters (const LsBuilder *builder) {
+  const LsWorkload *workload = builder->spec->workload;
+  gint64 data = workload->layout.data, parameters = builder->spec->stage->parameters;
+
+  return workload->zero.stage >= 1 ? (parameters + data - 1) / data : parameters;
+}
+
+static void add_kernel (LsBuilder *builder, const char *name, LsKernelCost cost) {
+  ls_kernel_finish (&cost, builder->spec->workload->software);
+  LsOp op = ls_builder_kernel (builder, name, LS_KIND_OPTIMIZER_UPDATE, LS_PHASE_OPTIMIZER, &cost);
+  op.part = LS_PART_OPTIMIZER;
+  ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
+}
+
+static void add_sum (LsBuilder *builder, const char *name, gint64 bytes, LsSlot slot, LsAxis axis,
+                     LsPart part, LsPart wait_part) {
+  LsOp op =
+      ls_builder_collective (builder, name, LS_COLLECTIVE_ALL_REDUCE, bytes, slot, axis, part);
+
+  op.wait_part = (guint8) wait_part;
+  op.phase = LS_PHASE_OPTIMIZER;
+  ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
+}
+
+/* The gradient of a tied embedding, whose two copies are on the first and the last stage. */
+static void add_embedding_sum (LsBuilder *builder) {
+  gint64 elements = builder->spec->stage->embedding_gradient_elements;
+
+  if (elements > 0 && builder->spec->embedding_shared)
+    add_sum (builder, "sum_embedding_gradients", ls_builder_reduce_bytes (builder, elements),
+             LS_SLOT_EMBEDDING, LS_AXIS_PIPELINE, LS_PART_EXPOSED_PIPELINE,
+             LS_PART_PIPELINE_BUBBLE);
+}
+
+static void add_norm (LsBuilder *builder) {
+  const LsWorkload *workload = builder->spec->workload;
+  gint64 parameters = owned_parameters (builder);
+  gint64 bytes = parameters * ls_format_bytes (workload->precision.gradients);
+
+  /* Clipping by the global norm goes with Adam in language models; SGD recipes do without. */
+  if (workload->optimizer.kind != LS_OPTIMIZER_SGD && parameters > 0)
+    add_kernel (builder, "gradient_norm",
+                ls_kernel_stream (builder->spec->device, bytes, 2.0 * (double) parameters));
+  if (workload->layout.tensor > 1)
+    add_sum (builder, "sum_gradient_norm", NORM_BYTES, LS_SLOT_TENSOR_SYNC, LS_AXIS_TENSOR,
+             LS_PART_EXPOSED_TENSOR, LS_PART_STRAGGLER_WAIT);
+  if (workload->layout.pipeline > 1)
+    add_sum (builder, "sum_gradient_norm", NORM_BYTES, LS_SLOT_PIPELINE_SYNC, LS_AXIS_PIPELINE,
+             LS_PART_EXPOSED_PIPELINE, LS_PART_PIPELINE_BUBBLE);
+}
+
+static void add_update (LsBuilder *builder) {
+  const LsWorkload *workload = builder->spec->workload;
+  const LsDevice *device = builder->spec->device;
+  gint64 parameters = owned_parameters (builder);
+  guint layers = 0;
+
+  for (guint i = 0; i < builder->chunks->n; i++)
+    layers += builder->chunks->chunk[i].segments * builder->chunks->chunk[i].size;
+  int launches =
+      workload->software->fused_optimizer ? 1 : UNFUSED_LAUNCHES_PER_LAYER * (int) layers;
+  if (parameters == 0)
+    return;
+  add_kernel (
+      builder, "update",
+      ls_kernel_optimizer (device, parameters, ls_workload_optimizer_traffic (workload), launches));
+  gint64 gradient_bytes = parameters * ls_format_bytes (workload->precision.gradients);
+  add_kernel (builder, "clear_gradients", ls_kernel_stream (device, gradient_bytes, 0));
+}
+
+LsMark ls_optimizer_write (LsBuilder *builder) {
+  add_embedding_sum (builder);
+  add_norm (builder);
+  add_update (builder);
+  ls_gather_updated (builder);
+
+  LsOp op = ls_builder_collective (builder, "step_end", LS_COLLECTIVE_BARRIER, 0, LS_SLOT_WORLD,
+                                   LS_AXIS_NONE, LS_PART_OTHER);
+  op.flags = LS_OP_MARK;
+  op.phase = LS_PHASE_OPTIMIZER;
+  return ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
+}

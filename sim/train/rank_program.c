@@ -1,0 +1,52 @@
+/* A rank's program: what it holds from the start, then a loop over steps. See rank_program.h.
+ *
+ *   claim parameters, gradients, optimizer state, message buffers
+ *   steps x [ host | input | sections of the schedule | reductions | update | barrier ]
+ */
+#include "train/rank_program.h"
+
+#include "base/time.h"
+#include "train/gather_program.h"
+#include "train/input_program.h"
+#include "train/memory.h"
+#include "train/optimizer_program.h"
+#include "train/reduce_program.h"
+#include "train/schedule.h"
+
+static void claim_if (LsBuilder *builder, const char *name, LsMemoryKind kind, gint64 bytes) {
+  if (bytes > 0)
+    ls_builder_claim (builder, name, kind, bytes);
+}
+
+static void add_static_memory (LsBuilder *builder) {
+  const LsProgramSpec *spec = builder->spec;
+  LsStaticMemory memory = ls_memory_static (spec->workload, spec->stage->parameters);
+  gint64 sent = ls_builder_has_next (builder) ? spec->stage->boundary_bytes : 0;
+  gint64 received = ls_builder_has_previous (builder) ? spec->received_bytes : 0;
+
+  claim_if (builder, "parameters", LS_MEMORY_PARAMETERS, memory.parameters_bytes);
+  claim_if (builder, "gradients", LS_MEMORY_GRADIENTS, memory.gradients_bytes);
+  claim_if (builder, "optimizer", LS_MEMORY_OPTIMIZER, memory.optimizer_bytes);
+  /* An activation and its gradient towards each neighbour. */
+  claim_if (builder, "messages", LS_MEMORY_BUFFERS, 2 * (sent + received));
+}
+
+LsProgram *ls_rank_program_new (const LsProgramSpec *spec, LsTables *tables, const char *name,
+                                GError **error) {
+  g_autoptr (LsBuilder) builder = ls_builder_new (spec, tables, name);
+  const LsWorkload *workload = spec->workload;
+
+  add_static_memory (builder);
+  ls_builder_open (builder, workload->steps);
+  ls_gather_begin_step (builder);
+  ls_builder_delay (builder, "host",
+                    ls_time_ps_from_s_checked (workload->software->host_step_s.value),
+                    LS_PART_OTHER);
+  ls_input_write (builder);
+  ls_schedule_of (workload)->build (builder);
+  ls_input_finish (builder);
+  ls_reduce_finish (builder);
+  ls_gather_end_step (builder, ls_optimizer_write (builder));
+  ls_builder_close (builder);
+  return ls_builder_finish (builder, error);
+}

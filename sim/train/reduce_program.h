@@ -1,0 +1,46 @@
+/* Gradients that are summed over the data-parallel ranks.
+ *
+ * Model:      stage 0 all-reduces the accumulated gradients once per step; stage 1 reduce-scatters
+ *             them once; stage 2 reduce-scatters those of every micro-batch; stage 3 (FSDP) those of
+ *             every layer and micro-batch. With overlap, stages 0 to 2 reduce bucket by bucket as the
+ *             backward of the (last) micro-batch completes them; a bucket is as many segments of
+ *             layers as fill bucket_bytes, and a segment with more is cut into equal parts along its
+ *             backward. Without overlap all of it follows the backward.
+ *             Unsharded gradients of stages 2 and 3 are claimed when a segment's backward starts and
+ *             released by their reduction. Stage 3 lets a backward start only when the reduction
+ *             two layers before has ended, as PyTorch's FSDP does.
+ *             source of the order of reductions: Rajbhandari et al., ZeRO (SC20), sections 5, 7;
+ *             Li et al., PyTorch Distributed (VLDB 2020), section 3.2.3 (buckets).
+ * Invariants: bytes reduced in a step = gradients (stages 0, 1) or micro-batches x gradients.
+ */
+#pragma once
+
+#include "train/builder.h"
+
+typedef enum {
+  LS_REDUCE_NONE, /* gradients stay where they are */
+  LS_REDUCE_LAST, /* after the last micro-batch of the section that is being written */
+  LS_REDUCE_EVERY /* after each */
+} LsReduceWhen;
+
+LsReduceState *ls_reduce_state_new (void);
+void ls_reduce_state_free (LsReduceState *state);
+
+/* How the backwards of a section are reduced; `last` when it has the step's last micro-batch. */
+void ls_reduce_begin_section (LsBuilder *builder, gboolean last);
+/* After the last backward of a micro-batch, inside the loop over micro-batches. */
+void ls_reduce_end_section (LsBuilder *builder);
+
+/* Around the backward of the segment of a chunk, inside the loop over segments. */
+void ls_reduce_begin_segment (LsBuilder *builder, const LsChunk *chunk);
+/* Notes a compute operation of the backward, for buckets smaller than the segment. */
+void ls_reduce_note (LsBuilder *builder, LsMark mark);
+/* Around the backward of one layer (stage 3). */
+void ls_reduce_begin_layer (LsBuilder *builder, gint64 parameters);
+void ls_reduce_end_layer (LsBuilder *builder, gint64 parameters);
+void ls_reduce_end_segment (LsBuilder *builder);
+/* After the loop over segments has been closed. */
+void ls_reduce_end_chunk (LsBuilder *builder, const LsChunk *chunk);
+
+/* After all backwards: what is left to reduce, and compute waits for all of it. */
+void ls_reduce_finish (LsBuilder *builder);

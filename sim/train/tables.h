@@ -1,0 +1,26 @@
+/* The two tables that all programs of a job share: names (LsOp.name) and what collectives, messages
+ * and copies are (LsOp.descriptor).
+ *
+ * Equal entries are stored once, so numbers depend only on the order in which programs are built.
+ *
+ * Ownership: the tables own copies of everything.
+ */
+#pragma once
+
+#include "net/collective.h"
+
+typedef struct LsTables LsTables;
+
+LsTables *ls_tables_new (void);
+void ls_tables_free (LsTables *tables);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsTables, ls_tables_free)
+
+/* The number of a name; the first one is 0. */
+guint32 ls_tables_name (LsTables *tables, const char *name);
+/* The number of a descriptor with the automatic choice of algorithm; `bytes` >= 0. */
+guint16 ls_tables_descriptor (LsTables *tables, LsCollectiveOp op, gint64 bytes);
+
+guint ls_tables_n_names (const LsTables *tables);
+const char *ls_tables_get_name (const LsTables *tables, guint number);
+guint ls_tables_n_descriptors (const LsTables *tables);
+const LsDescriptor *ls_tables_descriptors (const LsTables *tables);
