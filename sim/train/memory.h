@@ -2,9 +2,10 @@
  *
  * Model:   allocated = parameters + gradients + optimizer + activations + buffers at the peak;
  *          reserved  = allocated + what the allocator holds beyond it;
- *          capacity  = physical - runtime context - communication library buffers.
+ *          capacity  = physical - runtime context - buffers of the communication library.
  *          It fits when reserved <= capacity.
- * The ledger of a simulated run uses the same constants; its peak is the judge of this model's.
+ *          Activations: (micro-batches in flight - 1) x kept + the peak of one more (memory_walk.h).
+ * The ledger of a simulated run claims the same sizes at their real times; this is its upper bound.
  * Pure functions: values in, values out.
  *
  * Ownership: estimates are plain records; text is (transfer full).
@@ -15,13 +16,14 @@
 
 typedef struct {
   gint64 bytes[LS_N_MEMORY]; /* by kind, at the peak */
-  gint64 logits_bytes; /* part of the activations (and of the buffers) that belongs to the logits */
-  gint64 gathered_bytes;  /* part of the buffers: gathered layers of ZeRO-3 */
-  gint64 bucket_bytes;    /* part of the buffers: gradient buckets */
-  gint64 allocated_bytes; /* sum of bytes[] */
-  gint64 reserved_bytes;
+  gint64 logits_bytes;       /* part of the activations: saved by the head */
+  gint64 gathered_bytes;     /* part of the buffers: gathered layers of ZeRO-3 */
+  gint64 reduced_bytes;      /* part of the buffers: gradients on their way to their shard */
+  gint64 message_bytes;      /* part of the buffers: activations between pipeline stages */
+  gint64 allocated_bytes;    /* sum of bytes[] */
+  gint64 reserved_bytes;     /* allocated, and what the allocator holds beyond it */
   gint64 physical_bytes, context_bytes, communication_bytes;
-  gint64 capacity_bytes;
+  gint64 capacity_bytes; /* physical - context - communication */
   gboolean fits;
   guint stage;
 } LsMemoryEstimate;
@@ -31,36 +33,35 @@ typedef struct {
   gint64 parameters_bytes, gradients_bytes, optimizer_bytes;
 } LsStaticMemory;
 
-/* For `parameters` on the rank before ZeRO. */
+/* For `parameters` on the rank before ZeRO. Shards are rounded up. */
 LsStaticMemory ls_memory_static (const LsWorkload *workload, gint64 parameters);
 /* Bytes per parameter of all states without ZeRO: 16 or 18 for the common presets. */
 double ls_memory_bytes_per_parameter (const LsWorkload *workload);
-/* Buffers of the data-parallel machinery: buckets, gathered layers. Largest layer by parameters. */
-gint64 ls_memory_bucket_bytes (const LsWorkload *workload, const LsStage *stage);
-gint64 ls_memory_gathered_bytes (const LsWorkload *workload, const LsStage *stage);
-/* Activations of one micro-batch that are kept from forward to backward by the stage, after recompute. */
-gint64 ls_memory_kept_bytes (const LsWorkload *workload, const LsStage *stage);
-/* The most that is live beside the kept ones while one layer or segment is recomputed. */
-gint64 ls_memory_recompute_bytes (const LsWorkload *workload, const LsStage *stage);
 
+/* Fills the estimate of one stage, or of the fullest one (largest reserved - capacity). `accelerators`
+ * has one entry per stage. */
 void ls_memory_estimate (const LsWorkload *workload, guint stage, const LsAccelerator *accelerator,
                          LsMemoryEstimate *estimate);
-/* The estimate of the fullest stage. `accelerators` has one entry per stage. */
 void ls_memory_fullest (const LsWorkload *workload, const LsAccelerator *const *accelerators,
                         LsMemoryEstimate *estimate);
-/* Usable bytes on a device for a job whose ranks are in `communicators` groups. */
+
+/* Groups that a rank communicates in: one per axis with more than one rank, and the world. */
+guint ls_memory_communicators (const LsWorkload *workload);
+/* Bytes that tensors may use on a device for a job with so many communicators. */
 gint64 ls_memory_capacity (const LsAccelerator *accelerator, guint communicators);
-/* The allocator's reserve for an allocated peak. */
+/* What the allocator holds for an allocated peak. */
 gint64 ls_memory_reserved (gint64 allocated_bytes);
 
 /* Sentences for people: how large each part is, and, when it does not fit, the first change tried
- * that does. (transfer full) */
+ * that does (transfer full). */
 char *ls_memory_verdict (const LsWorkload *workload, const LsAccelerator *const *accelerators,
                          const LsMemoryEstimate *estimate);
 
-/* Closed forms of recomputation, for `--recompute-curve` and the tests; units of one activation.
- * (a) chain of n single-activation layers with every k-th kept: forward work n (2 - 1/k), peak
- * n/k + k - 1. (b) blocks: kept inputs of `input` every k blocks of `inside`: peak input n/k + k inside. */
+/* Closed forms of recomputation, for the curve over k and the tests. (a) chain of n layers of one
+ * activation each, every k-th kept: forward work n (2 - 1/k), peak n/k + k - 1 activations.
+ * (b) blocks: an input kept every k blocks, `inside` saved by each while its segment is run again:
+ * work 2 n, peak input n/k + k inside.
+ * source: Chen et al. 2016 (arXiv 1604.06174) for (a); Korthikanti et al. 2022 for the sizes of (b). */
 double ls_recompute_chain_work (gint64 n, gint64 k);
 double ls_recompute_chain_peak (gint64 n, gint64 k);
 double ls_recompute_block_peak (gint64 n, gint64 k, double input, double inside);

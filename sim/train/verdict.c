@@ -1,0 +1,159 @@
+/* The memory verdict in words: what is how large, and the least change that would make it fit.
+ *
+ * Model:      changes are tried one at a time, cheapest in step time first, then added to each other
+ *             in the same order; the first that fits is named. Each is what a user would write.
+ * Cost:       one estimate of all stages per change.
+ */
+#include "base/assert.h"
+#include "train/memory.h"
+
+#define GIB(bytes) ((double) (bytes) / (double) (1 << 30))
+
+/* A change: FALSE when it does not apply. Adds what it did to `text`. */
+typedef gboolean (*Change) (LsWorkload *workload, GString *text);
+
+static gboolean set_mode (LsWorkload *workload, GString *text, LsRecomputeMode mode) {
+  workload->recompute.mode = mode;
+  workload->recompute.unit = LS_RECOMPUTE_UNIT_BLOCK;
+  workload->recompute.every = 1;
+  workload->recompute.layers = G_MAXINT64;
+  g_string_append_printf (text, "recompute.mode=%s", ls_recompute_mode_name (mode));
+  return TRUE;
+}
+
+static gboolean recompute_core (LsWorkload *workload, GString *text) {
+  if (workload->recompute.mode != LS_RECOMPUTE_NONE ||
+      workload->model->kind != LS_MODEL_TRANSFORMER || ls_attention_is_flash (workload->attention))
+    return FALSE;
+  return set_mode (workload, text, LS_RECOMPUTE_SELECTIVE);
+}
+
+static gboolean split_sequence (LsWorkload *workload, GString *text) {
+  if (workload->layout.tensor == 1 || workload->sequence_parallel ||
+      workload->seq_len % workload->layout.tensor != 0)
+    return FALSE;
+  workload->sequence_parallel = TRUE;
+  g_string_append (text, "parallel.sequence_parallel=true");
+  return TRUE;
+}
+
+static gboolean shard_more (LsWorkload *workload, GString *text, int stage) {
+  if (workload->layout.data == 1 || workload->zero.stage >= stage)
+    return FALSE;
+  workload->zero.stage = stage;
+  g_string_append_printf (text, "zero.stage=%d", stage);
+  return TRUE;
+}
+
+static gboolean shard_optimizer (LsWorkload *workload, GString *text) {
+  return shard_more (workload, text, 1);
+}
+
+static gboolean shard_gradients (LsWorkload *workload, GString *text) {
+  return workload->layout.pipeline == 1 && shard_more (workload, text, 2);
+}
+
+static gboolean halve_micro_batch (LsWorkload *workload, GString *text) {
+  if (workload->micro_batch % 2 != 0)
+    return FALSE;
+  workload->micro_batch /= 2;
+  g_string_append_printf (text, "batch.micro=%" G_GINT64_FORMAT, workload->micro_batch);
+  return TRUE;
+}
+
+static gboolean shard_parameters (LsWorkload *workload, GString *text) {
+  return workload->layout.pipeline == 1 && shard_more (workload, text, 3);
+}
+
+static gboolean recompute_all (LsWorkload *workload, GString *text) {
+  if (workload->recompute.mode == LS_RECOMPUTE_FULL &&
+      workload->recompute.unit == LS_RECOMPUTE_UNIT_BLOCK && workload->recompute.every == 1 &&
+      workload->recompute.layers >= ls_model_n_layers (workload->model))
+    return FALSE;
+  return set_mode (workload, text, LS_RECOMPUTE_FULL);
+}
+
+/* Twice the tensor ranks for half the replicas; not across more GPUs than a node usually has. */
+static gboolean double_tensor (LsWorkload *workload, GString *text) {
+  if (workload->layout.tensor >= 8 || workload->layout.data % 2 != 0 ||
+      workload->model->kind != LS_MODEL_TRANSFORMER)
+    return FALSE;
+  workload->layout.tensor *= 2;
+  workload->layout.data /= 2;
+  g_string_append_printf (text, "parallel.tensor=%u", workload->layout.tensor);
+  return TRUE;
+}
+
+static const Change changes[] = {
+    split_sequence,    recompute_core,   shard_optimizer, shard_gradients,
+    halve_micro_batch, shard_parameters, recompute_all,   double_tensor,
+};
+
+static gboolean fits (LsWorkload *workload, const LsAccelerator *const *accelerators,
+                      LsMemoryEstimate *estimate) {
+  if (!ls_workload_resolve (workload, NULL))
+    return FALSE;
+  ls_memory_fullest (workload, accelerators, estimate);
+  return estimate->fits;
+}
+
+/* "zero.stage=3 (61.3 GiB)" of the first change that fits, alone or with those before it; NULL. */
+static char *find_remedy (const LsWorkload *workload, const LsAccelerator *const *accelerators) {
+  g_autoptr (LsWorkload) all = ls_workload_copy (workload);
+  g_autoptr (GString) all_text = g_string_new (NULL);
+  LsMemoryEstimate estimate;
+
+  for (guint i = 0; i < G_N_ELEMENTS (changes); i++) {
+    g_autoptr (LsWorkload) one = ls_workload_copy (workload);
+    g_autoptr (GString) text = g_string_new (NULL);
+
+    if (changes[i](one, text) && fits (one, accelerators, &estimate))
+      return g_strdup_printf ("%s (%.1f GiB)", text->str, GIB (estimate.reserved_bytes));
+  }
+  for (guint round = 0; round < 2 * G_N_ELEMENTS (changes); round++) {
+    const Change change = changes[round % G_N_ELEMENTS (changes)];
+    g_autoptr (LsWorkload) next = ls_workload_copy (all);
+    g_autoptr (GString) text = g_string_new (all_text->len > 0 ? ", " : "");
+
+    if (!change (next, text) || !ls_workload_resolve (next, NULL))
+      continue;
+    g_string_append (all_text, text->str);
+    ls_workload_free (all);
+    all = g_steal_pointer (&next);
+    if (fits (all, accelerators, &estimate))
+      return g_strdup_printf ("%s together (%.1f GiB)", all_text->str,
+                              GIB (estimate.reserved_bytes));
+  }
+  return NULL;
+}
+
+char *ls_memory_verdict (const LsWorkload *workload, const LsAccelerator *const *accelerators,
+                         const LsMemoryEstimate *e) {
+  GString *text = g_string_new (NULL);
+  g_autofree char *remedy = NULL;
+
+  if (e->fits)
+    g_string_append_printf (text, "fits: %.1f GiB of %.1f GiB usable", GIB (e->reserved_bytes),
+                            GIB (e->capacity_bytes));
+  else
+    g_string_append_printf (text, "does not fit: needs %.1f GiB, %.1f GiB usable",
+                            GIB (e->reserved_bytes), GIB (e->capacity_bytes));
+  g_string_append_printf (text, " on %s", accelerators[e->stage]->name);
+  if (workload->layout.pipeline > 1)
+    g_string_append_printf (text, " at stage %u", e->stage);
+  g_string_append (text, ":");
+  for (guint kind = 0; kind < LS_N_MEMORY; kind++)
+    g_string_append_printf (text, "%s %s %.1f", kind > 0 ? "," : "",
+                            ls_memory_name ((LsMemoryKind) kind), GIB (e->bytes[kind]));
+  g_string_append_printf (text, " GiB, allocator %.1f GiB",
+                          GIB (e->reserved_bytes - e->allocated_bytes));
+  if (e->fits)
+    return g_string_free (text, FALSE);
+  remedy = find_remedy (workload, accelerators);
+  if (remedy != NULL)
+    g_string_append_printf (text, "; would fit with workload.%s", remedy);
+  else
+    g_string_append (text, "; no change of recompute, ZeRO stage, micro-batch or tensor size makes "
+                           "it fit: use more GPUs or a smaller model");
+  return g_string_free (text, FALSE);
+}
