@@ -25,6 +25,7 @@ void ls_config_free (LsConfig *config) {
   ls_config_node_free (config->root);
   g_string_chunk_free (config->names);
   g_hash_table_unref (config->no_effect);
+  g_hash_table_unref (config->defaults);
   g_free (config);
 }
 
@@ -91,13 +92,39 @@ LsConfigFound ls_config_find (const LsConfig *config, const char *path) {
   return ls_config_find_below (config->root, ls_schema_root (config->schema), segments);
 }
 
-/* Finds a key that must be described, and marks what was given as used. */
+static void append_full (GString *full, const LsSchemaNode *schema, char *const *segments) {
+  for (; *segments != NULL; segments++) {
+    const LsSchemaNode *child = step_schema (schema, *segments);
+
+    if (child != NULL && child->alias != NULL) {
+      g_auto (GStrv) target = ls_config_path_split (child->alias, NULL, NULL);
+
+      append_full (full, schema, target);
+      schema = ls_schema_walk (schema, target);
+    } else {
+      ls_config_path_append (full, *segments);
+      schema = child;
+    }
+  }
+}
+
+char *ls_config_full_path (const LsConfig *config, const char *path) {
+  g_auto (GStrv) segments = ls_config_path_split (path, NULL, NULL);
+  GString *full = g_string_new (NULL);
+
+  append_full (full, ls_schema_root (config->schema), segments);
+  return g_string_free (full, FALSE);
+}
+
+/* Finds a key that must be described, and marks what was given as used, or the default as read. */
 static LsConfigFound use (LsConfig *config, const char *path) {
   LsConfigFound found = ls_config_find (config, path);
 
   LS_REQUIRE (found.schema != NULL, "the schema has no key '%s'", path);
   if (found.node != NULL)
     found.node->used = TRUE;
+  else if (found.schema->row != NULL && found.schema->row->default_text != NULL)
+    g_hash_table_add (config->defaults, ls_config_full_path (config, path));
   return found;
 }
 
@@ -177,8 +204,7 @@ gboolean ls_config_is_word (LsConfig *config, const char *path, const char *word
                                                  : row_of (found, path)->default_text;
   if (text == NULL || strcmp (text, word) != 0)
     return FALSE;
-  if (found.node != NULL)
-    found.node->used = TRUE;
+  use (config, path);
   return TRUE;
 }
 

@@ -204,6 +204,7 @@ LsConfig *ls_config_builder_build (LsConfigBuilder *builder, LsConfigErrors *err
   config->schema = builder->schema;
   config->names = g_string_chunk_new (256);
   config->no_effect = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  config->defaults = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   config->root = ls_config_node_new_map ((LsConfigPosition){NULL, 0, 0});
   complete = merge_layers (builder, builder->files, config, errors);
   complete = merge_layers (builder, builder->options, config, errors) && complete;

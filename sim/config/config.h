@@ -122,7 +122,8 @@ void ls_config_error_at (const LsConfig *config, LsConfigErrors *errors, const c
 void ls_config_warning_at (const LsConfig *config, LsConfigErrors *errors, const char *path,
                            const char *format, ...) G_GNUC_PRINTF (4, 5);
 
-/* The key, if given, has no effect for @reason, whether it was read or not. */
+/* The key has no effect for @reason: a warning if it was given, and its default is not shown among
+ * the defaults that count, whether it was read before or not. */
 void ls_config_no_effect (LsConfig *config, const char *path, const char *reason);
 
 /* A warning for each key given that nothing has read. */

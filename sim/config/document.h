@@ -13,6 +13,7 @@ struct LsConfig {
   LsConfigNode *root;
   GStringChunk *names;   /* keeps the file names of positions */
   GHashTable *no_effect; /* LsConfigNode -> reason (owned), for ls_config_no_effect() */
+  GHashTable *defaults;  /* full paths of keys not given whose default was read */
   gboolean readable;
 };
 
@@ -22,6 +23,13 @@ typedef struct {
   LsConfigNode *node;         /* NULL: not given, or null */
   const LsConfigEntry *entry; /* of the node, NULL for items of lists and the root */
 } LsConfigFound;
+
+/* @path with short forms replaced by what they stand for (transfer full). */
+char *ls_config_full_path (const LsConfig *config, const char *path);
+
+/* A copy of the document in which the defaults that were read stand as values without a position;
+ * transfer full. */
+LsConfigNode *ls_config_with_defaults (const LsConfig *config);
 
 /* Follows a path from the root, short forms included. */
 LsConfigFound ls_config_find (const LsConfig *config, const char *path);

@@ -11,7 +11,8 @@ G_BEGIN_DECLS
 
 typedef enum {
   LS_CONFIG_WRITE_GIVEN = 0,         /* only what files and options say */
-  LS_CONFIG_WRITE_DEFAULTS = 1 << 0, /* and the default of every other key of the maps there */
+  LS_CONFIG_WRITE_DEFAULTS = 1 << 0, /* and every default that some part has read (so that it had
+                                        an effect); read all parts first */
 } LsConfigWrite;
 
 /* YAML that reads the same under YAML 1.1 and 1.2 (every scalar that a 1.1 reader would take for

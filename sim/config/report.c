@@ -68,6 +68,11 @@ void ls_config_no_effect (LsConfig *config, const char *path, const char *reason
   LS_REQUIRE (found.schema != NULL, "the schema has no key '%s'", path);
   if (found.node != NULL)
     g_hash_table_replace (config->no_effect, found.node, g_strdup (reason));
+  else {
+    g_autofree char *full = ls_config_full_path (config, path);
+
+    g_hash_table_remove (config->defaults, full);
+  }
 }
 
 typedef struct {

@@ -88,12 +88,14 @@ static void append_type (GString *out, const LsConfigKey *key) {
 char *ls_config_key_takes (const LsConfigKey *key) {
   GString *out = g_string_new (NULL);
 
+  if (key->type == LS_CONFIG_MAP && (key->flags & LS_CONFIG_LIST))
+    return g_string_free (g_string_append (out, "a list of maps"), FALSE);
   if (key->flags & LS_CONFIG_LIST)
     g_string_append (out,
                      key->flags & LS_CONFIG_ONE_OR_LIST ? "one or a list of: " : "a list of: ");
   append_type (out, key);
   append_words (out, key);
-  if (key->type == LS_CONFIG_MAP && (key->flags & LS_CONFIG_LIST) == 0) {
+  if (key->type == LS_CONFIG_MAP) {
     if (key->word != NULL)
       g_string_append_printf (out, " or a word (its %s)", key->word);
     if (key->number != NULL)
