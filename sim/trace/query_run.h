@@ -1,0 +1,61 @@
+/* Running SQL on a finished or growing trace, and writing its rows as text.
+ *
+ * Model:      a database is opened read-only; statements that could write are refused. Results go as
+ *             text to the caller's function, piece by piece. NULL is nothing (null in JSON).
+ * Cost:       csv, tsv and json stream; table and markdown hold the rows to find the widths.
+ * Left out:   deciding where text goes, and paging.
+ *
+ * Ownership: the database is closed with ls_trace_database_close().
+ */
+#pragma once
+
+#include <glib.h>
+
+/* X (ID, name, what it looks like) */
+#define LS_QUERY_FORMATS(X)                                        \
+  X (TABLE, "table", "aligned columns for people")                 \
+  X (CSV, "csv", "comma-separated, with a header line (RFC 4180)") \
+  X (TSV, "tsv", "tab-separated, with a header line")              \
+  X (JSON, "json", "an array of objects")                          \
+  X (MARKDOWN, "markdown", "a table in Markdown")
+
+#define LS_ENUM_QUERY_FORMAT(id, name, looks) LS_QUERY_##id,
+typedef enum { LS_QUERY_FORMATS (LS_ENUM_QUERY_FORMAT) LS_N_QUERY_FORMATS } LsQueryFormat;
+
+/* FALSE: no format of that name. */
+gboolean ls_query_format_from_name (const char *name, LsQueryFormat *format);
+const char *ls_query_format_name (LsQueryFormat format);
+
+typedef struct LsTraceDatabase LsTraceDatabase;
+
+/* LS_ERROR_IO when it cannot be read, LS_ERROR_USAGE when it is not a database of Lockstep. A trace
+ * whose program was killed is first rolled back to its last commit. */
+LsTraceDatabase *ls_trace_database_open (const char *path, GError **error);
+void ls_trace_database_close (LsTraceDatabase *database);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsTraceDatabase, ls_trace_database_close)
+
+/* Takes text of `size` bytes; FALSE ends the query without an error (a closed pipe). */
+typedef gboolean (*LsQuerySink) (gpointer self, const char *text, gsize size);
+
+typedef struct {
+  LsQueryFormat format;
+  gint64 limit;              /* rows at most; 0: all */
+  double time_limit_s;       /* 0: none */
+  const volatile gint *stop; /* non-zero ends it with LS_ERROR_INTERRUPTED; or NULL */
+} LsQueryOptions;
+
+typedef struct {
+  gint64 n_rows;
+  gboolean cut; /* there were more than `limit` */
+} LsQueryResult;
+
+/* Runs one or more SELECT statements. `parameters` are "name=value" words, NULL-terminated (NULL: none):
+ * numbers are bound as numbers, an empty value as NULL. Errors: LS_ERROR_USAGE with SQLite's message
+ * for wrong SQL, writes and unknown parameters; LS_ERROR_RUN past the time limit; LS_ERROR_IO.
+ * `result` may be NULL. */
+gboolean ls_trace_database_query (LsTraceDatabase *database, const char *sql,
+                                  const char *const *parameters, const LsQueryOptions *options,
+                                  LsQuerySink sink, gpointer self, LsQueryResult *result,
+                                  GError **error);
+/* The text of one value of the first row, NULL if there is none: for values of table `run`. */
+char *ls_trace_database_text (LsTraceDatabase *database, const char *sql, GError **error);
