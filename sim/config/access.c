@@ -25,7 +25,7 @@ void ls_config_free (LsConfig *config) {
   ls_config_node_free (config->root);
   g_string_chunk_free (config->names);
   g_hash_table_unref (config->no_effect);
-  g_hash_table_unref (config->defaults);
+  g_tree_unref (config->defaults);
   g_free (config);
 }
 
@@ -124,7 +124,7 @@ static LsConfigFound use (LsConfig *config, const char *path) {
   if (found.node != NULL)
     found.node->used = TRUE;
   else if (found.schema->row != NULL && found.schema->row->default_text != NULL)
-    g_hash_table_add (config->defaults, ls_config_full_path (config, path));
+    g_tree_insert (config->defaults, ls_config_full_path (config, path), GINT_TO_POINTER (1));
   return found;
 }
 

@@ -195,6 +195,11 @@ static gboolean merge_layers (const LsConfigBuilder *builder, const GPtrArray *l
   return complete;
 }
 
+static int compare_paths (gconstpointer a, gconstpointer b, gpointer unused) {
+  (void) unused;
+  return strcmp (a, b);
+}
+
 LsConfig *ls_config_builder_build (LsConfigBuilder *builder, LsConfigErrors *errors) {
   g_autoptr (LsConfig) config = g_new0 (LsConfig, 1);
   guint before = ls_config_errors_count (errors, LS_CONFIG_FAULT_ERROR);
@@ -204,7 +209,7 @@ LsConfig *ls_config_builder_build (LsConfigBuilder *builder, LsConfigErrors *err
   config->schema = builder->schema;
   config->names = g_string_chunk_new (256);
   config->no_effect = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-  config->defaults = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  config->defaults = g_tree_new_full (compare_paths, NULL, g_free, NULL);
   config->root = ls_config_node_new_map ((LsConfigPosition){NULL, 0, 0});
   complete = merge_layers (builder, builder->files, config, errors);
   complete = merge_layers (builder, builder->options, config, errors) && complete;

@@ -19,9 +19,14 @@ typedef struct {
   const LsConfigKey *row;
 } Leaf;
 
-/* Full path -> Leaf. */
-static GHashTable *leaves_new (void) {
-  return g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+static int compare_paths (gconstpointer a, gconstpointer b, gpointer unused) {
+  (void) unused;
+  return strcmp (a, b);
+}
+
+/* Full path -> Leaf, in the order of paths. */
+static GTree *leaves_new (void) {
+  return g_tree_new_full (compare_paths, NULL, g_free, g_free);
 }
 
 static gboolean is_leaf_list (const LsConfigNode *node) {
@@ -31,7 +36,7 @@ static gboolean is_leaf_list (const LsConfigNode *node) {
   return TRUE;
 }
 
-static void flatten (GHashTable *leaves, GString *path, const LsConfigNode *node,
+static void flatten (GTree *leaves, GString *path, const LsConfigNode *node,
                      const LsSchemaNode *schema) {
   gsize length = path->len;
 
@@ -44,7 +49,7 @@ static void flatten (GHashTable *leaves, GString *path, const LsConfigNode *node
     if (ls_config_node_is_null (node))
       g_free (leaf);
     else
-      g_hash_table_insert (leaves, g_strdup (path->str), leaf);
+      g_tree_insert (leaves, g_strdup (path->str), leaf);
     return;
   }
   for (guint i = 0; node->items != NULL && i < node->items->len; i++) {
@@ -61,8 +66,8 @@ static void flatten (GHashTable *leaves, GString *path, const LsConfigNode *node
   }
 }
 
-static GHashTable *flatten_config (const LsConfig *config) {
-  GHashTable *leaves = leaves_new ();
+static GTree *flatten_config (const LsConfig *config) {
+  GTree *leaves = leaves_new ();
   GString *path = g_string_new (NULL);
 
   flatten (leaves, path, config->root, ls_schema_root (config->schema));
@@ -111,44 +116,42 @@ static gboolean equal (const Leaf *a, const Leaf *b, const LsConfigKey *row, con
   return strcmp (a_text, b_text) == 0;
 }
 
-static int compare_paths (gconstpointer a, gconstpointer b) {
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
+typedef struct {
+  GTree *a;
+  GTree *b;
+  void (*report) (gpointer data, const char *path, const char *a, const char *b);
+  gpointer data;
+} Comparison;
+
+static gboolean compare_leaf (gpointer path, gpointer unused, gpointer data) {
+  const Comparison *c = data;
+  const Leaf *a = g_tree_lookup (c->a, path), *b = g_tree_lookup (c->b, path);
+  const LsConfigKey *row = a != NULL ? a->row : b->row;
+  g_autofree char *a_text = leaf_text (a, row);
+  g_autofree char *b_text = leaf_text (b, row);
+
+  (void) unused;
+  if (!equal (a, b, row, a_text, b_text))
+    c->report (c->data, path, a_text, b_text);
+  return FALSE;
 }
 
-/* The paths of both, sorted, each once (transfer container). */
-static GPtrArray *all_paths (GHashTable *a, GHashTable *b) {
-  GPtrArray *paths = g_ptr_array_new ();
-  GHashTableIter iter;
-  gpointer path;
-
-  g_hash_table_iter_init (&iter, a);
-  while (g_hash_table_iter_next (&iter, &path, NULL))
-    g_ptr_array_add (paths, path);
-  g_hash_table_iter_init (&iter, b);
-  while (g_hash_table_iter_next (&iter, &path, NULL))
-    if (!g_hash_table_contains (a, path))
-      g_ptr_array_add (paths, path);
-  g_ptr_array_sort (paths, compare_paths);
-  return paths;
+static gboolean add_leaf (gpointer path, gpointer leaf, gpointer data) {
+  g_tree_insert (data, path, leaf);
+  return FALSE;
 }
 
-typedef void (*Report) (gpointer data, const char *path, const char *a, const char *b);
+/* Walks the paths of both, in order. */
+static void compare (const LsConfig *a, const LsConfig *b, Comparison *c) {
+  g_autoptr (GTree) left = flatten_config (a);
+  g_autoptr (GTree) right = flatten_config (b);
+  g_autoptr (GTree) both = g_tree_new_with_data (compare_paths, NULL);
 
-static void compare (const LsConfig *a, const LsConfig *b, Report report, gpointer data) {
-  g_autoptr (GHashTable) left = flatten_config (a);
-  g_autoptr (GHashTable) right = flatten_config (b);
-  g_autoptr (GPtrArray) paths = all_paths (left, right);
-
-  for (guint i = 0; i < paths->len; i++) {
-    const char *path = paths->pdata[i];
-    const Leaf *l = g_hash_table_lookup (left, path), *r = g_hash_table_lookup (right, path);
-    const LsConfigKey *row = l != NULL ? l->row : r->row;
-    g_autofree char *l_text = leaf_text (l, row);
-    g_autofree char *r_text = leaf_text (r, row);
-
-    if (!equal (l, r, row, l_text, r_text))
-      report (data, path, l_text, r_text);
-  }
+  c->a = left;
+  c->b = right;
+  g_tree_foreach (left, add_leaf, both);
+  g_tree_foreach (right, add_leaf, both);
+  g_tree_foreach (both, compare_leaf, c);
 }
 
 /* Paths are shown as people write them: jobs.main.workload is workload. */
@@ -162,8 +165,9 @@ static void report_text (gpointer data, const char *path, const char *a, const c
 
 char *ls_config_diff (const LsConfig *a, const LsConfig *b) {
   GString *out = g_string_new (NULL);
+  Comparison c = {.report = report_text, .data = out};
 
-  compare (a, b, report_text, out);
+  compare (a, b, &c);
   return g_string_free (out, FALSE);
 }
 
@@ -191,8 +195,9 @@ static void report_json (gpointer data, const char *path, const char *a, const c
 
 char *ls_config_diff_json (const LsConfig *a, const LsConfig *b, int indent) {
   JsonReport json = {g_string_new ("["), indent, TRUE};
+  Comparison c = {.report = report_json, .data = &json};
 
-  compare (a, b, report_json, &json);
+  compare (a, b, &c);
   if (!json.first)
     ls_config_json_break (json.out, indent, 0);
   g_string_append_c (json.out, ']');

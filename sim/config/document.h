@@ -13,7 +13,7 @@ struct LsConfig {
   LsConfigNode *root;
   GStringChunk *names;   /* keeps the file names of positions */
   GHashTable *no_effect; /* LsConfigNode -> reason (owned), for ls_config_no_effect() */
-  GHashTable *defaults;  /* full paths of keys not given whose default was read */
+  GTree *defaults;       /* full paths (owned) of keys not given whose default was read */
   gboolean readable;
 };
 

@@ -71,7 +71,7 @@ void ls_config_no_effect (LsConfig *config, const char *path, const char *reason
   else {
     g_autofree char *full = ls_config_full_path (config, path);
 
-    g_hash_table_remove (config->defaults, full);
+    g_tree_remove (config->defaults, full);
   }
 }
 

@@ -14,10 +14,6 @@
 
 #define YAML_INDENT 2
 
-static int compare_paths (gconstpointer a, gconstpointer b) {
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
 /* A list default "[a, b]" or a scalar. */
 static LsConfigNode *default_node (const LsConfigKey *row) {
   LsConfigPosition nowhere = {NULL, 0, 0};
@@ -61,19 +57,24 @@ static void put_default (LsConfigNode *root, const LsSchemaNode *schema, const c
     ls_config_node_put (map, segments[last], nowhere, default_node (schema->row));
 }
 
-LsConfigNode *ls_config_with_defaults (const LsConfig *config) {
-  LsConfigNode *root = ls_config_node_copy (config->root);
-  g_autoptr (GPtrArray) paths = g_ptr_array_new ();
-  GHashTableIter iter;
-  gpointer path;
+typedef struct {
+  LsConfigNode *root;
+  const LsSchemaNode *schema;
+} Defaults;
 
-  g_hash_table_iter_init (&iter, config->defaults);
-  while (g_hash_table_iter_next (&iter, &path, NULL))
-    g_ptr_array_add (paths, path);
-  g_ptr_array_sort (paths, compare_paths);
-  for (guint i = 0; i < paths->len; i++)
-    put_default (root, ls_schema_root (config->schema), paths->pdata[i]);
-  return root;
+static gboolean put_one (gpointer path, gpointer unused, gpointer data) {
+  Defaults *defaults = data;
+
+  (void) unused;
+  put_default (defaults->root, defaults->schema, path);
+  return FALSE;
+}
+
+LsConfigNode *ls_config_with_defaults (const LsConfig *config) {
+  Defaults defaults = {ls_config_node_copy (config->root), ls_schema_root (config->schema)};
+
+  g_tree_foreach (config->defaults, put_one, &defaults);
+  return defaults.root;
 }
 
 static gboolean is_default (const LsConfigNode *node) {
