@@ -1,0 +1,178 @@
+/* Attention kernels against the published figures of FlashAttention 2 and 3, and against their formulas. */
+#include <check.h>
+#include <math.h>
+
+#include "base/time.h"
+#include "hw/kernel.h"
+#include "run.h"
+
+static LsDevice device_of (const char *gpu) {
+  LsDevice device;
+  const LsAccelerator *row = ls_accelerator_find (gpu, NULL);
+  ck_assert_msg (row != NULL, "%s", gpu);
+  ls_device_init (&device, row, LS_CLOCK_BEST, NULL);
+  return device;
+}
+
+/* Benchmark figures of the FlashAttention-3 paper, H100 SXM5, head dimension 128, hidden size 2048, 16k
+ * tokens in all, TFLOP/s at sequences of 512, 1k, 2k, 4k, 8k and 16k. Flops counted as the paper does: 4 b h
+ * s^2 d forward, 2.5 x backward, half of it with a causal mask. */
+static const struct {
+  LsAttention attention;
+  gboolean causal;
+  LsPass pass;
+  double tflops[6];
+} figures[] = {
+    {LS_ATTENTION_FLASH2, TRUE, LS_PASS_FORWARD, {191, 260, 298, 319, 333, 335}},
+    {LS_ATTENTION_FLASH2, FALSE, LS_PASS_FORWARD, {309, 350, 362, 368, 370, 370}},
+    {LS_ATTENTION_FLASH3, TRUE, LS_PASS_FORWARD, {292, 423, 521, 579, 602, 616}},
+    {LS_ATTENTION_FLASH3, FALSE, LS_PASS_FORWARD, {467, 565, 625, 638, 646, 648}},
+    {LS_ATTENTION_FLASH2, FALSE, LS_PASS_BACKWARD, {214, 260, 291, 310, 318, 322}},
+    {LS_ATTENTION_FLASH3, FALSE, LS_PASS_BACKWARD, {316, 424, 501, 542, 559, 561}},
+};
+
+/* Within 8 % from 1k tokens on and 16 % at 512, where launches and partial tiles matter that the model
+ * takes as one constant. The constants were fitted on these figures; the test holds them to it. */
+START_TEST (flash_rates) {
+  LsDevice device = device_of ("h100");
+  for (int i = 0; i < 6; i++) {
+    gint64 length = (gint64) 512 << i;
+    LsAttentionShape shape = {.batch = 16384 / length,
+                              .heads = 16,
+                              .kv_heads = 16,
+                              .query_length = length,
+                              .kv_length = length,
+                              .head_dim = 128,
+                              .causal = figures[_i].causal,
+                              .format = LS_FORMAT_BF16};
+    double flops = 4.0 * 16384 * (double) length * 2048 * (figures[_i].causal ? 0.5 : 1) *
+                   (figures[_i].pass == LS_PASS_BACKWARD ? 2.5 : 1);
+    LsKernelCost cost =
+        ls_kernel_attention (&device, figures[_i].attention, &shape, figures[_i].pass);
+    double rate = flops / (double) cost.alone_ps, published = figures[_i].tflops[i];
+    ck_assert_msg (fabs (rate / published - 1) < (i == 0 ? 0.16 : 0.08),
+                   "%s at %" G_GINT64_FORMAT ": %.0f, published %.0f TFLOP/s",
+                   ls_attention_name (figures[_i].attention), length, rate, published);
+  }
+}
+END_TEST
+
+static LsAttentionShape gpt_shape (gint64 length) {
+  return (LsAttentionShape){.batch = 4,
+                            .heads = 12,
+                            .kv_heads = 12,
+                            .query_length = length,
+                            .kv_length = length,
+                            .head_dim = 128,
+                            .dropout = TRUE,
+                            .format = LS_FORMAT_FP16};
+}
+
+/* Executed flops: scores and weighting are 2 x 2 b h s^2 d forward and twice that backward when unfused, plus
+ * 8 per score of the softmax; a flash kernel recomputes the scores backward: 10 b h s^2 d. */
+START_TEST (executed_flops) {
+  LsDevice device = device_of ("a100");
+  LsAttentionShape shape = gpt_shape (2048);
+  double scores = 4.0 * 12 * 2048 * 2048, product = 2.0 * scores * 128;
+  LsKernelCost forward =
+      ls_kernel_attention (&device, LS_ATTENTION_UNFUSED, &shape, LS_PASS_FORWARD);
+  LsKernelCost backward =
+      ls_kernel_attention (&device, LS_ATTENTION_UNFUSED, &shape, LS_PASS_BACKWARD);
+  ck_assert (forward.flops == 2 * product + 8 * scores);
+  ck_assert (backward.flops == 4 * product + 8 * scores);
+  forward = ls_kernel_attention (&device, LS_ATTENTION_FLASH2, &shape, LS_PASS_FORWARD);
+  ck_assert (forward.flops == 2 * product);
+  shape.causal = TRUE;
+  forward = ls_kernel_attention (&device, LS_ATTENTION_FLASH2, &shape, LS_PASS_FORWARD);
+  ck_assert (forward.flops == product);
+}
+END_TEST
+
+/* A flash kernel moves O(s d) bytes, the chain O(s^2): at 8k tokens over ten times as many, and it is slower
+ * by the factor of two to four that the FlashAttention papers report. */
+START_TEST (flash_saves_memory_traffic) {
+  LsDevice device = device_of ("a100");
+  LsAttentionShape shape = gpt_shape (8192);
+  LsKernelCost chain =
+      ls_kernel_attention (&device, LS_ATTENTION_FUSED_SOFTMAX, &shape, LS_PASS_FORWARD);
+  LsKernelCost flash = ls_kernel_attention (&device, LS_ATTENTION_FLASH2, &shape, LS_PASS_FORWARD);
+  ck_assert (chain.bytes > 10 * flash.bytes);
+  ck_assert (chain.alone_ps > 2 * flash.alone_ps);
+  /* Q and O, K and V once each, 2 bytes. */
+  ck_assert_int_eq (flash.bytes, 4 * 2 * (gint64) 4 * 12 * 8192 * 128);
+  ck_assert (chain.memory_bound && !flash.memory_bound);
+}
+END_TEST
+
+/* Each older generation is slower, on a device that has them all and under the causal mask of training. */
+START_TEST (generations_get_faster) {
+  LsDevice device = device_of ("h100");
+  LsAttentionShape shape = gpt_shape (4096);
+  shape.causal = TRUE;
+  for (int pass = LS_PASS_FORWARD; pass <= LS_PASS_BACKWARD; pass++)
+    for (int a = LS_ATTENTION_FUSED_SOFTMAX; a < LS_N_ATTENTIONS; a++) {
+      LsKernelCost older =
+          ls_kernel_attention (&device, (LsAttention) (a - 1), &shape, (LsPass) pass);
+      LsKernelCost newer = ls_kernel_attention (&device, (LsAttention) a, &shape, (LsPass) pass);
+      ck_assert_msg (newer.alone_ps < older.alone_ps, "%s", ls_attention_name ((LsAttention) a));
+    }
+}
+END_TEST
+
+/* Fewer key and value heads save their traffic, not arithmetic. */
+START_TEST (grouped_queries_save_traffic) {
+  LsDevice device = device_of ("a100");
+  LsAttentionShape shape = gpt_shape (2048);
+  LsKernelCost full = ls_kernel_attention (&device, LS_ATTENTION_FLASH2, &shape, LS_PASS_FORWARD);
+  shape.kv_heads = 4;
+  LsKernelCost grouped =
+      ls_kernel_attention (&device, LS_ATTENTION_FLASH2, &shape, LS_PASS_FORWARD);
+  ck_assert (grouped.flops == full.flops);
+  /* (2 + 2/3) / 4 of the tensors. */
+  ck_assert_int_eq (grouped.bytes * 3, full.bytes * 2);
+  shape.heads = 0;
+  grouped = ls_kernel_attention (&device, LS_ATTENTION_FLASH2, &shape, LS_PASS_FORWARD);
+  ck_assert_int_eq (grouped.alone_ps, 0);
+}
+END_TEST
+
+/* Longer sequences, more heads and larger batches are never faster. */
+START_TEST (more_work_is_never_faster) {
+  const char *const gpus[] = {"v100", "a100", "h100", "mi300x"};
+  for (guint g = 0; g < G_N_ELEMENTS (gpus); g++) {
+    LsDevice device = device_of (gpus[g]);
+    for (int a = 0; a < LS_N_ATTENTIONS; a++)
+      for (int causal = 0; causal <= 1; causal++) {
+        gint64 last[2] = {0, 0};
+        for (gint64 length = 1; length <= 4096; length += 1 + length / 7) {
+          LsAttentionShape shape = gpt_shape (length);
+          shape.causal = causal == 1;
+          for (int pass = 0; pass <= 1; pass++) {
+            gint64 now =
+                ls_kernel_attention (&device, (LsAttention) a, &shape, (LsPass) pass).alone_ps;
+            ck_assert_msg (now >= last[pass], "%s %s at %" G_GINT64_FORMAT, gpus[g],
+                           ls_attention_name ((LsAttention) a), length);
+            last[pass] = now;
+          }
+        }
+      }
+  }
+}
+END_TEST
+
+int main (void) {
+  Suite *suite = suite_create ("attention");
+  TCase *tests = tcase_create ("attention");
+  tcase_add_loop_test (tests, flash_rates, 0, G_N_ELEMENTS (figures));
+  tcase_add_test (tests, executed_flops);
+  tcase_add_test (tests, flash_saves_memory_traffic);
+  tcase_add_test (tests, generations_get_faster);
+  tcase_add_test (tests, grouped_queries_save_traffic);
+  tcase_add_test (tests, more_work_is_never_faster);
+  suite_add_tcase (suite, tests);
+  SRunner *runner = srunner_create (suite);
+  srunner_run_all (runner, CK_NORMAL);
+  int failed = srunner_ntests_failed (runner);
+  srunner_free (runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

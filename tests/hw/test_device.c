@@ -1,0 +1,175 @@
+/* The device model: number formats that run and that fall back, the ridge of the roofline, software. */
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "hw/device.h"
+#include "hw/kernel.h"
+#include "run.h"
+
+static const LsAccelerator *gpu (const char *name) {
+  const LsAccelerator *row = ls_accelerator_find (name, NULL);
+  ck_assert_msg (row != NULL, "%s", name);
+  return row;
+}
+
+/* Which units exist is printed on the data sheets: V100 has fp16 only, A100 no fp8. */
+START_TEST (formats_fall_back) {
+  const struct {
+    const char *name;
+    LsFormat wanted, runs;
+  } cases[] = {{"v100", LS_FORMAT_BF16, LS_FORMAT_FP32},
+               {"v100", LS_FORMAT_TF32, LS_FORMAT_FP32},
+               {"v100", LS_FORMAT_FP16, LS_FORMAT_FP16},
+               {"a100", LS_FORMAT_FP8_E4M3, LS_FORMAT_BF16},
+               {"a100", LS_FORMAT_FP8_E5M2, LS_FORMAT_BF16},
+               {"a100", LS_FORMAT_TF32, LS_FORMAT_TF32},
+               {"a100", LS_FORMAT_BF16, LS_FORMAT_BF16},
+               {"h100", LS_FORMAT_FP8_E4M3, LS_FORMAT_FP8_E4M3},
+               {"t4", LS_FORMAT_BF16, LS_FORMAT_FP32},
+               {"v100", LS_FORMAT_FP8_E4M3, LS_FORMAT_FP32},
+               {"tpu-v4", LS_FORMAT_FP16, LS_FORMAT_BF16},
+               {"l4", LS_FORMAT_FP8_E4M3, LS_FORMAT_FP8_E4M3},
+               {"h100", LS_FORMAT_FP32, LS_FORMAT_FP32}};
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const char *why = "untouched";
+    LsFormat runs = ls_accelerator_effective_format (gpu (cases[i].name), cases[i].wanted, &why);
+    ck_assert_msg (runs == cases[i].runs, "%s on %s runs as %s", ls_format_name (cases[i].wanted),
+                   cases[i].name, ls_format_name (runs));
+    ck_assert_msg ((why == NULL) == (cases[i].wanted == cases[i].runs), "%s on %s",
+                   ls_format_name (cases[i].wanted), cases[i].name);
+  }
+}
+END_TEST
+
+/* The roofline's ridge is peak / bandwidth: on the data sheets 312e12 / 2039e9 = 153.0 flop per byte for
+ * A100 80 GB and 989.4 / 3.35 = 295.3 for H100 (1e-12: one division). */
+START_TEST (data_sheet_ridge) {
+  const LsAccelerator *a100 = gpu ("a100"), *h100 = gpu ("h100");
+  ck_assert (fabs (ls_accelerator_peak (a100, LS_FORMAT_BF16) / a100->hbm_bytes_per_s -
+                   312e12 / 2039e9) < 1e-12 * 153);
+  ck_assert (fabs (ls_accelerator_peak (h100, LS_FORMAT_BF16) / h100->hbm_bytes_per_s - 295.343) <
+             1e-3);
+}
+END_TEST
+
+/* At the ridge a kernel needs the same time for arithmetic and memory; a byte more and memory binds, a flop
+ * more and arithmetic does. */
+START_TEST (ridge_separates_the_bounds) {
+  for (guint i = 0; i < ls_accelerator_count (); i++) {
+    LsDevice device;
+    ls_device_init (&device, ls_accelerator_get (i), LS_CLOCK_SUSTAINED, NULL);
+    for (int f = 0; f < LS_N_FORMATS; f++) {
+      gint64 bytes = G_GINT64_CONSTANT (1) << 32;
+      double flops = ls_device_ridge (&device, (LsFormat) f) * (double) bytes;
+      LsKernelCost at = ls_kernel_roofline (&device, (LsFormat) f, flops, bytes);
+      /* 1e-12: a product and a quotient of doubles. */
+      ck_assert (fabs (at.compute_s / at.memory_s - 1) < 1e-12);
+      ck_assert (ls_kernel_roofline (&device, (LsFormat) f, 0.999 * flops, bytes).memory_bound);
+      ck_assert (!ls_kernel_roofline (&device, (LsFormat) f, 1.001 * flops, bytes).memory_bound);
+    }
+  }
+}
+END_TEST
+
+START_TEST (rates_stay_below_the_data_sheet) {
+  for (guint i = 0; i < ls_accelerator_count (); i++) {
+    const LsAccelerator *row = ls_accelerator_get (i);
+    LsDevice best, sustained;
+    ls_device_init (&best, row, LS_CLOCK_BEST, NULL);
+    ls_device_init (&sustained, row, LS_CLOCK_SUSTAINED, NULL);
+    for (int f = 0; f < LS_N_FORMATS; f++) {
+      double peak = ls_accelerator_peak (row, (LsFormat) f);
+      ck_assert_msg (best.matmul_flops_per_s[f] > 0.3 * peak, "%s", row->name);
+      ck_assert_msg (best.matmul_flops_per_s[f] < peak, "%s", row->name);
+      ck_assert_msg (sustained.matmul_flops_per_s[f] <= best.matmul_flops_per_s[f], "%s",
+                     row->name);
+    }
+    ck_assert (best.hbm_bytes_per_s < row->hbm_bytes_per_s);
+    ck_assert (best.vector_flops_per_s < row->vector_flops_per_s);
+    ck_assert (best.collective_sm_share >= 0 && best.collective_sm_share <= 0.5);
+    ck_assert (best.collective_slowdown > 0 && best.collective_slowdown <= 1);
+    ck_assert (best.context_bytes > 0 && best.context_bytes < best.hbm_bytes / 8);
+  }
+}
+END_TEST
+
+/* A format that falls back runs at the rate of what it falls back to. */
+START_TEST (fall_back_has_its_rate) {
+  LsDevice device;
+  ls_device_init (&device, gpu ("a100"), LS_CLOCK_BEST, NULL);
+  ck_assert (device.matmul_flops_per_s[LS_FORMAT_FP8_E4M3] ==
+             device.matmul_flops_per_s[LS_FORMAT_BF16]);
+  ls_device_init (&device, gpu ("v100"), LS_CLOCK_BEST, NULL);
+  ck_assert (device.matmul_flops_per_s[LS_FORMAT_BF16] ==
+             device.matmul_flops_per_s[LS_FORMAT_FP32]);
+  ck_assert (device.matmul_flops_per_s[LS_FORMAT_BF16] < 15.7e12);
+}
+END_TEST
+
+/* FlashAttention 2 needs Ampere, 3 Hopper; Volta has none. */
+START_TEST (attention_falls_back) {
+  const struct {
+    const char *name;
+    LsAttention wanted, runs;
+  } cases[] = {{"h100", LS_ATTENTION_FLASH3, LS_ATTENTION_FLASH3},
+               {"a100", LS_ATTENTION_FLASH3, LS_ATTENTION_FLASH2},
+               {"t4", LS_ATTENTION_FLASH2, LS_ATTENTION_FLASH1},
+               {"v100", LS_ATTENTION_FLASH2, LS_ATTENTION_FUSED_SOFTMAX},
+               {"h100", LS_ATTENTION_UNFUSED, LS_ATTENTION_UNFUSED}};
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    LsDevice device;
+    ls_device_init (&device, gpu (cases[i].name), LS_CLOCK_BEST, NULL);
+    ck_assert_int_eq (ls_device_attention (&device, cases[i].wanted), cases[i].runs);
+  }
+  for (int a = 0; a < LS_N_ATTENTIONS; a++) {
+    LsAttention attention = LS_N_ATTENTIONS;
+    ck_assert (ls_attention_parse (ls_attention_name ((LsAttention) a), &attention, NULL));
+    ck_assert_int_eq (attention, a);
+  }
+  LsAttention untouched = LS_ATTENTION_FLASH1;
+  g_autoptr (GError) error = NULL;
+  ck_assert (!ls_attention_parse ("flash-9", &untouched, &error));
+  ck_assert_int_eq (untouched, LS_ATTENTION_FLASH1);
+}
+END_TEST
+
+/* What tables of measurements write in their framework column. */
+START_TEST (frameworks_name_generations) {
+  const struct {
+    const char *framework, *generation;
+  } cases[] = {
+      {"Megatron-LM 2020", "eager-2020"},
+      {"Megatron-LM 2021", "megatron-2021"},
+      {"Megatron-LM Jan 2021 (before interleaving)", "megatron-2021"},
+      {"Megatron-LM + DeepSpeed ZeRO-3", "megatron-2021"},
+      {"Megatron-LM 2022", "megatron-2022"},
+      {"Megatron-Core r0.8.0", "megatron-core"},
+      {"Composer + PyTorch FSDP (mosaicml/pytorch 2.1.0_cu121 per sweep.sh)", "pytorch-fsdp-2.1"},
+      {"torchtitan", "pytorch-fsdp2"},
+      {"something else", "generic"},
+      {NULL, "generic"}};
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    ck_assert_str_eq (ls_software_for_framework (cases[i].framework)->name, cases[i].generation);
+}
+END_TEST
+
+START_TEST (software_scales_matmuls) {
+  LsSoftware slow = *ls_software_find ("generic", NULL);
+  slow.matmul_factor.value = 0.5;
+  LsDevice plain, scaled;
+  ls_device_init (&plain, gpu ("a100"), LS_CLOCK_BEST, NULL);
+  ls_device_init (&scaled, gpu ("a100"), LS_CLOCK_BEST, &slow);
+  ck_assert (scaled.matmul_flops_per_s[LS_FORMAT_BF16] ==
+             0.5 * plain.matmul_flops_per_s[LS_FORMAT_BF16]);
+  ck_assert (scaled.hbm_bytes_per_s == plain.hbm_bytes_per_s);
+}
+END_TEST
+
+int main (void) {
+  const TTest *const tests[] = {formats_fall_back,           data_sheet_ridge,
+                                ridge_separates_the_bounds,  rates_stay_below_the_data_sheet,
+                                fall_back_has_its_rate,      attention_falls_back,
+                                frameworks_name_generations, software_scales_matmuls};
+  return run_tests ("device", tests, G_N_ELEMENTS (tests));
+}

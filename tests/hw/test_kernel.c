@@ -1,0 +1,189 @@
+/* Costs of kernels: the roofline's parts, sequences, what software adds, and limits. */
+#include <check.h>
+#include <math.h>
+
+#include "base/time.h"
+#include "hw/kernel.h"
+#include "run.h"
+
+static LsDevice device_of (const char *gpu) {
+  LsDevice device;
+  const LsAccelerator *row = ls_accelerator_find (gpu, NULL);
+  ck_assert_msg (row != NULL, "%s", gpu);
+  ls_device_init (&device, row, LS_CLOCK_SUSTAINED, NULL);
+  return device;
+}
+
+static double share (gint64 usage) {
+  return (double) usage / (double) LS_USAGE_ONE;
+}
+
+/* t_alone = max (t_compute, t_memory) + overhead, usages are the parts over the whole. Tolerances: half a
+ * picosecond of rounding, and 2^-40 of flooring. */
+START_TEST (roofline_parts) {
+  LsDevice device = device_of ("a100");
+  const struct {
+    double flops;
+    gint64 bytes;
+  } cases[] = {{1e12, 1000000}, {1e9, 4000000000}, {3e11, 2500000000}, {1, 1}};
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    LsKernelCost cost =
+        ls_kernel_roofline (&device, LS_FORMAT_BF16, cases[i].flops, cases[i].bytes);
+    double compute = cases[i].flops / device.matmul_flops_per_s[LS_FORMAT_BF16];
+    double memory = (double) cases[i].bytes / device.hbm_bytes_per_s;
+    double alone = (compute > memory ? compute : memory) + device.kernel_overhead_s;
+    ck_assert (fabs (ls_time_s_from_ps (cost.alone_ps) - alone) <= 0.51e-12 + 1e-15 * alone);
+    ck_assert (fabs (share (cost.sm_usage) - compute / alone) < 1e-12);
+    ck_assert (fabs (share (cost.hbm_usage) - memory / alone) < 1e-12);
+    ck_assert (cost.sm_usage <= LS_USAGE_ONE && cost.hbm_usage <= LS_USAGE_ONE);
+    ck_assert_int_eq (cost.memory_bound, memory > compute);
+    ck_assert_int_eq (cost.kernels, 1);
+  }
+}
+END_TEST
+
+START_TEST (nothing_costs_nothing) {
+  LsDevice device = device_of ("a100");
+  LsMatmul none = {.m = 0, .n = 8, .k = 8, .batch = 1, .format = LS_FORMAT_FP16};
+  const LsKernelCost costs[] = {
+      ls_kernel_matmul (&device, &none),
+      ls_kernel_stream (&device, 0, 0),
+      ls_kernel_copy (&device, 0),
+      ls_kernel_roofline (&device, LS_FORMAT_FP16, 0, 0),
+      ls_kernel_norm (&device, 0, 1024, LS_FORMAT_FP16, TRUE, LS_PASS_FORWARD),
+      ls_kernel_sequence (NULL, 0)};
+  const LsSoftware *software = ls_software_find ("generic", NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (costs); i++) {
+    LsKernelCost cost = costs[i];
+    ls_kernel_finish (&cost, software);
+    ck_assert_int_eq (cost.alone_ps, 0);
+    ck_assert_int_eq (cost.kernels, 0);
+    ck_assert_int_eq (ls_kernel_host_ps (&cost, software), 0);
+  }
+}
+END_TEST
+
+/* Bytes that each streaming kernel moves, counted by hand for 1000 x 512 values of 2 bytes. */
+START_TEST (streamed_bytes) {
+  LsDevice device = device_of ("h100");
+  const gint64 tensor = 1000 * 512 * 2;
+  const struct {
+    const char *what;
+    LsKernelCost cost;
+    gint64 bytes;
+  } cases[] = {
+      {"copy", ls_kernel_copy (&device, tensor), 2 * tensor},
+      {"add", ls_kernel_elementwise (&device, 1000 * 512, 2, 1, 1, LS_FORMAT_FP16), 3 * tensor},
+      {"norm", ls_kernel_norm (&device, 1000, 512, LS_FORMAT_BF16, TRUE, LS_PASS_FORWARD),
+       2 * tensor},
+      {"norm backward", ls_kernel_norm (&device, 1000, 512, LS_FORMAT_BF16, TRUE, LS_PASS_BACKWARD),
+       5 * tensor},
+      {"embedding", ls_kernel_embedding (&device, 1000, 512, LS_FORMAT_BF16, LS_PASS_FORWARD),
+       2 * tensor},
+      {"loss", ls_kernel_cross_entropy (&device, 1000, 512, LS_FORMAT_BF16, TRUE, LS_PASS_FORWARD),
+       tensor},
+      /* cast 2 + 4, log-softmax 4 + 4 bytes per logit */
+      {"eager loss",
+       ls_kernel_cross_entropy (&device, 1000, 512, LS_FORMAT_BF16, FALSE, LS_PASS_FORWARD),
+       7 * tensor},
+      {"Adam", ls_kernel_optimizer (&device, 1000, 28, 1), 28000},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    ck_assert_msg (cases[i].cost.bytes == cases[i].bytes,
+                   "%s moves %" G_GINT64_FORMAT ", not %" G_GINT64_FORMAT, cases[i].what,
+                   cases[i].cost.bytes, cases[i].bytes);
+    ck_assert_msg (cases[i].cost.memory_bound, "%s", cases[i].what);
+  }
+}
+END_TEST
+
+/* A chain of unfused norm kernels moves more and launches more than the fused one. */
+START_TEST (fusion_saves) {
+  LsDevice device = device_of ("a100");
+  for (int pass = LS_PASS_FORWARD; pass <= LS_PASS_BACKWARD; pass++) {
+    LsKernelCost fused = ls_kernel_norm (&device, 8192, 4096, LS_FORMAT_BF16, TRUE, (LsPass) pass);
+    LsKernelCost chain = ls_kernel_norm (&device, 8192, 4096, LS_FORMAT_BF16, FALSE, (LsPass) pass);
+    ck_assert (chain.bytes > fused.bytes && chain.kernels > fused.kernels);
+    ck_assert (chain.alone_ps > 3 * fused.alone_ps);
+  }
+}
+END_TEST
+
+/* A sequence takes the sum of its parts to the picosecond, and uses the device as much as they do. */
+START_TEST (sequences_add_up) {
+  LsDevice device = device_of ("a100");
+  LsMatmul shape = {.m = 4096,
+                    .n = 4096,
+                    .k = 4096,
+                    .batch = 1,
+                    .format = LS_FORMAT_BF16,
+                    .output = LS_FORMAT_BF16};
+  const LsKernelCost parts[] = {ls_kernel_matmul (&device, &shape),
+                                ls_kernel_stream (&device, 100000000, 1e6),
+                                ls_kernel_copy (&device, 777)};
+  LsKernelCost sum = ls_kernel_sequence (parts, 3);
+  ck_assert_int_eq (sum.alone_ps, parts[0].alone_ps + parts[1].alone_ps + parts[2].alone_ps);
+  ck_assert_int_eq (sum.bytes, parts[0].bytes + parts[1].bytes + parts[2].bytes);
+  ck_assert_int_eq (sum.kernels, parts[0].kernels + parts[1].kernels + parts[2].kernels);
+  double used = 0;
+  for (int i = 0; i < 3; i++)
+    used += share (parts[i].sm_usage) * (double) parts[i].alone_ps;
+  ck_assert (fabs (share (sum.sm_usage) * (double) sum.alone_ps / used - 1) < 1e-9);
+
+  LsKernelCost ten = ls_kernel_times (&parts[1], 10);
+  ck_assert_int_eq (ten.alone_ps, 10 * parts[1].alone_ps);
+  ck_assert_int_eq (ten.kernels, 10);
+  ck_assert_int_eq (ten.hbm_usage, parts[1].hbm_usage);
+  ck_assert_int_eq (ls_kernel_times (&parts[1], 0).alone_ps, 0);
+}
+END_TEST
+
+/* The gap is added once per launch and uses neither SMs nor memory; the host pays its own time. 1e-6: seven
+ * roundings to the picosecond of some 3 us. */
+START_TEST (software_adds_gaps) {
+  LsDevice device = device_of ("a100");
+  const LsSoftware *software = ls_software_find ("megatron-2021", NULL);
+  LsKernelCost kernel = ls_kernel_stream (&device, 1000000, 0);
+  LsKernelCost cost = ls_kernel_times (&kernel, 7);
+  gint64 before_ps = cost.alone_ps;
+  double used = share (cost.hbm_usage) * (double) cost.alone_ps;
+  ls_kernel_finish (&cost, software);
+  ck_assert_int_eq (cost.alone_ps - before_ps,
+                    ls_time_ps_from_s_checked (7 * software->gap_s.value));
+  ck_assert (fabs (share (cost.hbm_usage) * (double) cost.alone_ps / used - 1) < 1e-6);
+  ck_assert_int_eq (ls_kernel_host_ps (&cost, software),
+                    ls_time_ps_from_s_checked (7 * software->host_launch_s.value));
+  LsSoftware graphs = *software;
+  graphs.cuda_graphs = TRUE;
+  ck_assert_int_eq (ls_kernel_host_ps (&cost, &graphs), 0);
+}
+END_TEST
+
+/* Work beyond the clock is marked, not wrapped: sizes of 2^40 and sums of many of them. */
+START_TEST (too_much_is_marked) {
+  LsDevice device = device_of ("t4");
+  gint64 huge = G_GINT64_CONSTANT (1) << 40;
+  LsMatmul shape = {.m = huge,
+                    .n = huge,
+                    .k = huge,
+                    .batch = 1,
+                    .format = LS_FORMAT_FP32,
+                    .output = LS_FORMAT_FP32};
+  LsKernelCost cost = ls_kernel_matmul (&device, &shape);
+  ck_assert (cost.overflow && cost.alone_ps > 0 && cost.bytes > 0);
+  const LsKernelCost parts[] = {cost, cost, cost, cost, cost};
+  LsKernelCost sum = ls_kernel_sequence (parts, 5);
+  ck_assert (sum.overflow && sum.alone_ps > 0 && sum.bytes > 0);
+  sum = ls_kernel_times (&parts[0], huge);
+  ck_assert (sum.overflow && sum.alone_ps > 0 && sum.bytes > 0);
+  LsKernelCost small = ls_kernel_copy (&device, 1);
+  ck_assert (!small.overflow && small.alone_ps > 0);
+}
+END_TEST
+
+int main (void) {
+  const TTest *const tests[] = {roofline_parts,    nothing_costs_nothing, streamed_bytes,
+                                fusion_saves,      sequences_add_up,      software_adds_gaps,
+                                too_much_is_marked};
+  return run_tests ("kernel", tests, G_N_ELEMENTS (tests));
+}
