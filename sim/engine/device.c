@@ -408,7 +408,9 @@ ls_device_start_block (LsEngine *e, guint32 rank, guint stream) {
   st->start_ps = st->run_start_ps = st->run_time_ps = e->now_ps;
   st->sm_share = st->hbm_share = st->rate = -1;
   gboolean varying = instruction->block != LS_NO_BLOCK && block_of (e, rank, stream, st->pc)->varying;
-  st->pristine = instruction->block != LS_NO_BLOCK && !varying && !e->work_func && !ls_rank_at (e, rank)->observed;
+  /* A stream that was moved or had a kernel dropped may enter a block in its middle. */
+  gboolean whole = instruction->block != LS_NO_BLOCK && block_of (e, rank, stream, st->pc)->begin == st->pc;
+  st->pristine = whole && !varying && !e->work_func && !ls_rank_at (e, rank)->observed;
   st->event = LS_EVENT_NONE;
   begin_kernel (e, rank, stream, st, st->pc);
   LsStreamRef ref = { rank, (guint16) stream };

@@ -267,7 +267,7 @@ add_block_memory (GArray *memory, const LsOp *op, gint64 start_ps, gint64 end_ps
 /* Builds the block that starts at `begin`; returns its end. */
 static guint32
 make_block (LsInstruction *code, guint32 n, guint32 begin, guint32 number, LsBlock *block, GArray *memory) {
-  *block = (LsBlock){ .first_memory = memory->len };
+  *block = (LsBlock){ .begin = begin, .first_memory = memory->len };
   guint32 i = begin;
   for (; i < n && ls_op_is_kernel (code[i].op.kind); i++) {
     const LsOp *op = &code[i].op;

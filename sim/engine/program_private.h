@@ -14,7 +14,7 @@ typedef struct {
 
 /* A maximal run of kernels (and memory operations) without waits, none but the last waited for. */
 typedef struct {
-  guint32 end;    /* index after the last operation */
+  guint32 begin, end; /* index of the first operation, and after the last */
   guint8 varying; /* some work comes from a per-rank table: no sums */
   guint8 n_parts; /* sums of work by account part */
   guint8 part[LS_BLOCK_MAX_PARTS];
