@@ -67,7 +67,7 @@
 #define BLACKWELL_COMMON                                                                        \
   .vendor = "NVIDIA", .architecture = "Blackwell", .vector_flops_per_s = TERA (80), .sms = 148, \
   .hbm_bytes_per_s = GIGA (8000), .l2_bytes = MIB (126), .link = "nvlink5", .links = 18,        \
-  .link_bytes_per_s = GIGA (900), .pcie_generation = 5, .tuning = &ls_tuning_blackwell
+  .link_bytes_per_s = GIGA (900), .pcie_generation = 5
 #define TPU_COMMON .vendor = "Google", .architecture = "TPU", .tuning = &ls_tuning_tpu
 #define ADA_COMMON \
   .vendor = "NVIDIA", .architecture = "Ada", .pcie_generation = 4, .tuning = &ls_tuning_ada
@@ -276,6 +276,7 @@ const LsAccelerator ls_accelerator_rows[] = {
      .aliases = "b200 b200-sxm b200-180gb",
      .title = "NVIDIA B200 SXM 180 GB",
      BLACKWELL_COMMON,
+     .tuning = &ls_tuning_blackwell,
      .peak_flops_per_s = HOPPER_PEAKS (1125, 2250, 4500, 4500),
      .hbm_nominal_bytes = LABEL_GB (180),
      .hbm_bytes = GIB (178.35),
@@ -288,18 +289,32 @@ const LsAccelerator ls_accelerator_rows[] = {
      .aliases = "gb200 gb200-sxm",
      .title = "NVIDIA GB200 (one GPU of the superchip)",
      BLACKWELL_COMMON,
+     .tuning = &ls_tuning_grace_blackwell,
      .peak_flops_per_s = HOPPER_PEAKS (1250, 2500, 5000, 5000),
      .hbm_nominal_bytes = LABEL_GB (186),
      .hbm_bytes = GIB (184.0),
      .tdp_w = 1200,
      .source = STAS "; mlcommons inference_results_v6.1 GB200-NVL72",
      .recalled = BIT (SMS) | BIT (L2) | BIT (HBM),
-     .notes = "MAMF of 1822 TFLOP/s bf16 is 73 % of its peak, against 78 % on B200: the family's "
-              "share overstates it by 6 %"},
+     .notes = "a superchip has two of them and one Grace CPU"},
+    {.name = "gb300-288gb",
+     .aliases = "gb300 gb300-sxm",
+     .title = "NVIDIA GB300 (one GPU of the superchip)",
+     BLACKWELL_COMMON,
+     .tuning = &ls_tuning_grace_blackwell,
+     .peak_flops_per_s = HOPPER_PEAKS (1250, 2500, 5000, 5000),
+     .peaks_recalled = TRUE,
+     .hbm_nominal_bytes = LABEL_GB (288),
+     .hbm_bytes = GIB (276),
+     .tdp_w = 1400,
+     .source = STAS " (as GB200 and B300)",
+     .recalled = BIT (SMS) | BIT (L2) | BIT (HBM) | BIT (TDP),
+     .notes = "its int8 rate is doubtful: the Ultra chips cut it"},
     {.name = "b300-sxm-288gb",
      .aliases = "b300 b300-sxm b300-sxm-270gb",
      .title = "NVIDIA B300 SXM 288 GB",
      BLACKWELL_COMMON,
+     .tuning = &ls_tuning_blackwell,
      .peak_flops_per_s = HOPPER_PEAKS (1125, 2250, 4500, 4500),
      .hbm_nominal_bytes = LABEL_GB (288),
      .hbm_bytes = GIB (267),

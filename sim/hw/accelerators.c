@@ -1,6 +1,8 @@
 /* The catalogue of accelerators: finding rows, what runs natively, and every number's provenance. */
 #include "hw/accelerators.h"
 
+#include <string.h>
+
 #include "base/assert.h"
 #include "hw/accelerator_rows.h"
 #include "hw/catalogue.h"
@@ -18,6 +20,40 @@ const LsAccelerator *ls_accelerator_get (guint i) {
 const LsAccelerator *ls_accelerator_find (const char *name, GError **error) {
   int row = ls_catalogue_lookup (&ls_gpu_catalogue, name, error);
   return row < 0 ? NULL : &ls_accelerator_rows[row];
+}
+
+/* The row of `text`, or of it without the vendor, or of its first words. Consumes the string. */
+static const LsAccelerator *find_words (char *owned) {
+  g_autofree char *text = owned;
+  char *start = g_strstrip (text);
+  static const char *const vendors[] = {"nvidia ", "amd ", "google "};
+  for (guint i = 0; i < G_N_ELEMENTS (vendors); i++)
+    if (g_ascii_strncasecmp (start, vendors[i], strlen (vendors[i])) == 0)
+      start += strlen (vendors[i]);
+  while (*start != '\0') {
+    int row = ls_catalogue_row (&ls_gpu_catalogue, start);
+    if (row >= 0)
+      return &ls_accelerator_rows[row];
+    char *space = strrchr (start, ' ');
+    if (space == NULL)
+      break;
+    *space = '\0';
+    g_strchomp (start);
+  }
+  return NULL;
+}
+
+const LsAccelerator *ls_accelerator_for_text (const char *text) {
+  if (text == NULL)
+    return NULL;
+  const char *open = strchr (text, '(');
+  const LsAccelerator *row =
+      find_words (open != NULL ? g_strndup (text, (gsize) (open - text)) : g_strdup (text));
+  if (row != NULL || open == NULL)
+    return row;
+  const char *close = strchr (open, ')');
+  return find_words (
+      g_strndup (open + 1, close != NULL ? (gsize) (close - open - 1) : strlen (open + 1)));
 }
 
 gboolean ls_accelerator_is_native (const LsAccelerator *accelerator, LsFormat format) {

@@ -64,6 +64,11 @@ const LsAccelerator *ls_accelerator_get (guint i);
  * LS_ERROR_CONFIG with the nearest name. */
 const LsAccelerator *ls_accelerator_find (const char *name, GError **error);
 
+/* Finds the row that a free text of a table of measurements means: "NVIDIA H100-SXM5-80GB", "A100-SXM-40GB
+ * (DGX-A100)", "NVIDIA Blackwell GPU (B200-SXM-180GB)". Tries the text before and inside parentheses,
+ * without the vendor, with last words dropped. NULL when none of that is a name. */
+const LsAccelerator *ls_accelerator_for_text (const char *text);
+
 /* TRUE when the matrix units compute in this format. */
 gboolean ls_accelerator_is_native (const LsAccelerator *accelerator, LsFormat format);
 /* The format in which work asked for in `wanted` really runs: itself where native, else the next of

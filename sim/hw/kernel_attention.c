@@ -127,7 +127,7 @@ static LsKernelCost chain (const LsDevice *device, LsAttention attention,
   LsMatmul scores = {.m = q,
                      .n = kv,
                      .k = d,
-                     .batch = shape->batch * shape->heads,
+                     .batch = ls_kernel_product (shape->batch, shape->heads),
                      .format = shape->format,
                      .output = shape->format};
   LsMatmul values = scores;

@@ -14,3 +14,10 @@ LsKernelCost ls_kernel_matmul_with_bytes (const LsDevice *device, const LsMatmul
 /* One kernel that streams `bytes`. */
 LsKernelCost ls_kernel_stream_real (const LsDevice *device, double bytes, double vector_flops,
                                     int kernels);
+
+/* a x b for sizes >= 0, clamped to 2^62: what is that large ends in a cost that is marked as overflowing. */
+static inline gint64 ls_kernel_product (gint64 a, gint64 b) {
+  gint64 product = 0;
+  const gint64 limit = G_GINT64_CONSTANT (1) << 62;
+  return __builtin_mul_overflow (a, b, &product) || product > limit ? limit : product;
+}

@@ -121,12 +121,13 @@ LsKernelCost ls_kernel_convolution (const LsDevice *device, const LsConvolution 
   LS_REQUIRE (shape->groups > 0, "groups %" G_GINT64_FORMAT, shape->groups);
   ConvolutionBytes bytes = convolution_bytes (shape);
   double all = bytes.input + bytes.weights + bytes.output;
-  gint64 pixels = shape->batch * shape->out_height * shape->out_width;
+  gint64 pixels =
+      ls_kernel_product (ls_kernel_product (shape->batch, shape->out_height), shape->out_width);
   gint64 in = shape->in_channels / shape->groups, out = shape->out_channels / shape->groups;
-  gint64 window = shape->kernel_height * shape->kernel_width;
+  gint64 window = ls_kernel_product (shape->kernel_height, shape->kernel_width);
   LsMatmul matmul = {.m = pixels,
                      .n = out,
-                     .k = in * window,
+                     .k = ls_kernel_product (in, window),
                      .batch = shape->groups,
                      .format = shape->format,
                      .output = shape->format};
@@ -136,12 +137,12 @@ LsKernelCost ls_kernel_convolution (const LsDevice *device, const LsConvolution 
   /* Both gradients do the same multiplications as the forward pass, along other axes. */
   LsMatmul weights = matmul;
   weights.m = out;
-  weights.n = in * window;
+  weights.n = ls_kernel_product (in, window);
   weights.k = pixels;
   LsKernelCost costs[2] = {ls_kernel_matmul_with_bytes (device, &weights, all)};
   if (input_gradient) {
     LsMatmul data = matmul;
-    data.n = in * window;
+    data.n = ls_kernel_product (in, window);
     data.k = out;
     costs[1] = ls_kernel_matmul_with_bytes (device, &data, all);
   }

@@ -185,6 +185,22 @@ const LsTuning ls_tuning_hopper_pcie = {
     .collective_sms = ASSUMED (16, "fewer channels than on NVLink 4"),
 };
 
+#define BLACKWELL_COMMON                                                                     \
+  .matmul_sustained = ASSUMED (0.88, "as Hopper, clocks under 1000 W"),                      \
+  .vector_fraction = ASSUMED (0.60, VECTOR),                                                 \
+  .hbm_fraction = ASSUMED (0.88, "as Hopper and Ampere"), .depth_ramp = ASSUMED (64, RAMP),  \
+  .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),                                           \
+  .flash_forward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.10, "FA1 : FA2 as on A100"),          \
+                    [LS_ATTENTION_FLASH2] = ASSUMED (0.18, "Hopper's absolute rate x 1.1"),  \
+                    [LS_ATTENTION_FLASH3] =                                                  \
+                        ASSUMED (0.58, "cuDNN on Blackwell, Hopper's share less 10 %")},     \
+  .flash_backward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.09, "FA1 : FA2 as on A100"),         \
+                     [LS_ATTENTION_FLASH2] = ASSUMED (0.16, "Hopper's absolute rate x 1.1"), \
+                     [LS_ATTENTION_FLASH3] =                                                 \
+                         ASSUMED (0.48, "cuDNN on Blackwell, Hopper's share less 15 %")},    \
+  .collective_sms = ASSUMED (24, "as Hopper"), .collective_slowdown = ASSUMED (0.9, BESIDE), \
+  .context_bytes = RECALLED (1.0 * (1 << 30), CONTEXT), .tiles = tiles_large
+
 const LsTuning ls_tuning_blackwell = {
     .name = "blackwell",
     .matmul_ceiling = {[LS_FORMAT_BF16] = FOUND (0.7756, MAMF ": 1745 of 2250, 1792x16128x3072"),
@@ -195,23 +211,20 @@ const LsTuning ls_tuning_blackwell = {
                        [LS_FORMAT_TF32] = ASSUMED (0.77, "as bf16"),
                        [LS_FORMAT_INT8] = ASSUMED (0.75, "as fp8"),
                        [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},
-    .matmul_sustained = ASSUMED (0.88, "as Hopper, clocks under 1000 W"),
-    .vector_fraction = ASSUMED (0.60, VECTOR),
-    .hbm_fraction = ASSUMED (0.88, "as Hopper and Ampere"),
-    .depth_ramp = ASSUMED (64, RAMP),
-    .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),
-    .flash_forward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.10, "FA1 : FA2 as on A100"),
-                      [LS_ATTENTION_FLASH2] = ASSUMED (0.18, "Hopper's absolute rate x 1.1"),
-                      [LS_ATTENTION_FLASH3] =
-                          ASSUMED (0.58, "cuDNN on Blackwell, Hopper's share less 10 %")},
-    .flash_backward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.09, "FA1 : FA2 as on A100"),
-                       [LS_ATTENTION_FLASH2] = ASSUMED (0.16, "Hopper's absolute rate x 1.1"),
-                       [LS_ATTENTION_FLASH3] =
-                           ASSUMED (0.48, "cuDNN on Blackwell, Hopper's share less 15 %")},
-    .collective_sms = ASSUMED (24, "as Hopper"),
-    .collective_slowdown = ASSUMED (0.9, BESIDE),
-    .context_bytes = RECALLED (1.0 * (1 << 30), CONTEXT),
-    .tiles = tiles_large,
+    BLACKWELL_COMMON,
+};
+
+const LsTuning ls_tuning_grace_blackwell = {
+    .name = "grace-blackwell",
+    .matmul_ceiling = {[LS_FORMAT_BF16] = FOUND (0.7288, MAMF ": 1822 of 2500, 4096x9728x2048"),
+                       [LS_FORMAT_FP16] = DERIVED (0.7288, "as bf16: same units and rate"),
+                       [LS_FORMAT_FP8_E4M3] =
+                           FOUND (0.7231, MAMF ": 3615.6 of 5000, 19456x5120x1536"),
+                       [LS_FORMAT_FP8_E5M2] = DERIVED (0.7231, "as e4m3: same units and rate"),
+                       [LS_FORMAT_TF32] = ASSUMED (0.73, "as bf16"),
+                       [LS_FORMAT_INT8] = ASSUMED (0.72, "as fp8"),
+                       [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},
+    BLACKWELL_COMMON,
 };
 
 const LsTuning ls_tuning_cdna2 = {

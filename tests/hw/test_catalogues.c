@@ -227,11 +227,43 @@ START_TEST (common_spellings) {
 }
 END_TEST
 
+START_TEST (free_text) {
+  const struct {
+    const char *text, *name;
+  } cases[] = {{"NVIDIA H100-SXM5-80GB", "h100-sxm-80gb"},
+               {"A100-SXM-40GB (DGX-A100)", "a100-sxm-40gb"},
+               {"V100-SXM3-32GB (DGX-2)", "v100-sxm3-32gb"},
+               {"NVIDIA Blackwell GPU (B200-SXM-180GB)", "b200-sxm-180gb"},
+               {"H100-SXM-80GB 700W", "h100-sxm-80gb"},
+               {"H100-SXM-96GB-HBM2e-500W (Meta Grand Teton, 2.4 TB/s)", "h100-sxm-96gb"},
+               {"GB200 NVL72", "gb200-186gb"},
+               {"GB300 NVL72", "gb300-288gb"},
+               {"MI300X (RCCL)", "mi300x-192gb"},
+               {"V100 (8-GPU node)", "v100-sxm-32gb"},
+               {"TPU v4", "tpu-v4"}};
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const LsAccelerator *row = ls_accelerator_for_text (cases[i].text);
+    ck_assert_msg (row != NULL, "%s", cases[i].text);
+    ck_assert_str_eq (row->name, cases[i].name);
+  }
+  ck_assert_ptr_null (ls_accelerator_for_text ("NVIDIA"));
+  ck_assert_ptr_null (ls_accelerator_for_text ("a box (of chips)"));
+  ck_assert_ptr_null (ls_accelerator_for_text (""));
+  ck_assert_ptr_null (ls_accelerator_for_text (NULL));
+}
+END_TEST
+
 int main (void) {
-  const TTest *const tests[] = {names_are_unique,      every_number_has_a_source,
-                                accelerators_are_sane, peaks_are_dense,
-                                links_add_up,          known_rates,
-                                nodes_refer_to_rows,   meshes_use_all_links,
-                                unknown_rows_suggest,  common_spellings};
+  const TTest *const tests[] = {names_are_unique,
+                                every_number_has_a_source,
+                                accelerators_are_sane,
+                                peaks_are_dense,
+                                links_add_up,
+                                known_rates,
+                                nodes_refer_to_rows,
+                                meshes_use_all_links,
+                                unknown_rows_suggest,
+                                common_spellings,
+                                free_text};
   return run_tests ("catalogues", tests, G_N_ELEMENTS (tests));
 }
