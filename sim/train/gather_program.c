@@ -6,7 +6,6 @@
 struct LsGatherState {
   GArray *gathers;  /* LsMark of the units of one segment, in order */
   GArray *releases; /* the same */
-  LsMark start;     /* first operation of the step in the stream */
 };
 
 LsGatherState *ls_gather_state_new (void) {
@@ -28,15 +27,10 @@ void ls_gather_state_free (LsGatherState *state) {
 void ls_gather_begin_step (LsBuilder *builder) {
   if (!ls_builder_gathers (builder))
     return;
+  LsMark before = ls_builder_last (builder);
   LsOp op = ls_builder_memory (builder, "step");
-  builder->gather->start = ls_builder_add (builder, LS_ROLE_GATHER, &op);
-}
-
-void ls_gather_end_step (LsBuilder *builder, LsMark end) {
-  LsLoopMap before = LS_LOOP_SHIFT (LS_LEVEL_STEP, -1);
-
-  if (builder->gather->start.valid)
-    ls_program_wait (builder->program, builder->gather->start, end, &before, 1);
+  LsMark start = ls_builder_add (builder, LS_ROLE_GATHER, &op);
+  ls_program_wait_same (builder->program, start, before);
 }
 
 void ls_gather_begin_layer (LsBuilder *builder, gint64 parameters, LsPhaseName phase) {

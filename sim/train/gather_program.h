@@ -15,10 +15,9 @@
 LsGatherState *ls_gather_state_new (void);
 void ls_gather_state_free (LsGatherState *state);
 
-/* At the start of a step and at its end, whose last operation on the compute stream is `end`: nothing
- * is gathered before the parameters of the step before are updated. */
+/* At the start of a step: nothing is gathered before the compute stream is here, so not before the
+ * parameters of the step before are updated. */
 void ls_gather_begin_step (LsBuilder *builder);
-void ls_gather_end_step (LsBuilder *builder, LsMark end);
 
 /* Around the compute of one layer; nothing without stage 3 or parameters. */
 void ls_gather_begin_layer (LsBuilder *builder, gint64 parameters, LsPhaseName phase);

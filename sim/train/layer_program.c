@@ -206,8 +206,9 @@ static void chunk_backward (LsBuilder *builder, const LsChunk *chunk) {
     if (chunk->size == 1)
       recompute_segment (builder, chunk);
     layer_backward (builder, chunk->plan, input_of (chunk, layer));
-    ls_gather_end_layer (builder, parameters);
+    /* In this order: without overlap the next gather waits for the reduction. */
     ls_reduce_end_layer (builder, parameters);
+    ls_gather_end_layer (builder, parameters);
   }
   builder->layer = LS_LABEL_NONE;
   ls_gather_end_segment (builder);

@@ -80,7 +80,7 @@ static void add_update (LsBuilder *builder) {
   add_kernel (builder, "clear_gradients", ls_kernel_stream (device, gradient_bytes, 0));
 }
 
-LsMark ls_optimizer_write (LsBuilder *builder) {
+void ls_optimizer_write (LsBuilder *builder) {
   add_embedding_sum (builder);
   add_norm (builder);
   add_update (builder);
@@ -90,5 +90,5 @@ LsMark ls_optimizer_write (LsBuilder *builder) {
                                    LS_AXIS_NONE, LS_PART_OTHER);
   op.flags = LS_OP_MARK;
   op.phase = LS_PHASE_OPTIMIZER;
-  return ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
+  ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
 }

@@ -9,5 +9,5 @@
 
 #include "train/builder.h"
 
-/* Writes all of it, at loop depth 1; returns the operation that ends the step. */
-LsMark ls_optimizer_write (LsBuilder *builder);
+/* Writes all of it, at loop depth 1; its last operation ends the step. */
+void ls_optimizer_write (LsBuilder *builder);

@@ -38,15 +38,15 @@ LsProgram *ls_rank_program_new (const LsProgramSpec *spec, LsTables *tables, con
 
   add_static_memory (builder);
   ls_builder_open (builder, workload->steps);
-  ls_gather_begin_step (builder);
   ls_builder_delay (builder, "host",
                     ls_time_ps_from_s_checked (workload->software->host_step_s.value),
                     LS_PART_OTHER);
+  ls_gather_begin_step (builder);
   ls_input_write (builder);
   ls_schedule_of (workload)->build (builder);
   ls_input_finish (builder);
   ls_reduce_finish (builder);
-  ls_gather_end_step (builder, ls_optimizer_write (builder));
+  ls_optimizer_write (builder);
   ls_builder_close (builder);
   return ls_builder_finish (builder, error);
 }

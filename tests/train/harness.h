@@ -1,0 +1,47 @@
+/* Running programs of made-up layers on a made-up network, for closed forms.
+ *
+ * Layers are given as times and bytes; the network is either free or one latency and one rate per
+ * message, without shared links. */
+#pragma once
+
+#include <check.h>
+
+#include "train/job.h"
+
+typedef struct {
+  gint64 forward_ps, backward_ps; /* of one layer */
+  gint64 saved_bytes;             /* per layer, in two halves: the second is the attention core */
+  gint64 input_bytes;
+  gint64 parameters; /* per layer */
+  gint64 boundary_bytes;
+  gboolean tensor_collectives; /* one all-reduce of boundary_bytes per layer and direction */
+} TestLayer;
+
+typedef struct {
+  gint64 latency_ps;
+  double bytes_per_s; /* 0: everything is free */
+} TestNet;
+
+typedef struct {
+  LsWorkload *workload;
+  TestLayer layer;
+  TestNet net;
+  LsJob *job;
+  LsEngine *engine;
+  GPtrArray *transfers;
+} TestRun;
+
+/* t x d x p ranks, `layers` layers in all, m micro-batches; 16-bit parameters, fp32 gradients and
+ * Adam: fields may be changed before test_run(). */
+LsWorkload *test_workload (guint tensor, guint data, guint pipeline, guint layers, gint64 m);
+/* Builds and runs to the end; takes the workload. */
+TestRun *test_run (LsWorkload *workload, const TestLayer *layer, const TestNet *net);
+void test_run_free (TestRun *run);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TestRun, test_run_free)
+
+/* Time of the rank's main stream charged to a part, over all steps. */
+gint64 test_part_ps (const TestRun *run, guint rank, LsPart part);
+/* Most bytes of all kinds but parameters, gradients and optimizer that the rank held. */
+gint64 test_peak_activations (const TestRun *run, guint rank);
+/* Check's main for a suite of one case. */
+int test_main (const char *name, const TTest *const *tests, guint n);

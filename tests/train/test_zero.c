@@ -1,0 +1,128 @@
+/* Data parallelism and ZeRO: bytes on the wire, overlap, live buffers. */
+#include "harness.h"
+
+#define LAYERS 6
+#define PARAMETERS 4000 /* per layer */
+static const TestLayer layer = {
+    .forward_ps = 100000, .backward_ps = 200000, .parameters = PARAMETERS};
+static const TestNet free_net = {0, 0};
+
+static LsWorkload *zero_workload (int stage, gboolean overlap, guint ranks, gint64 m) {
+  LsWorkload *workload = test_workload (1, ranks, 1, LAYERS, m);
+
+  workload->zero.stage = stage;
+  workload->zero.overlap = overlap;
+  workload->steps = 3;
+  return workload;
+}
+
+START_TEST (traffic_per_step)
+/* Elements that a rank sends per step, of Psi parameters on n ranks, each counted (n - 1)/n: data parallel
+ * and stage 1: 2 Psi; stage 2 with m micro-batches: (m + 1) Psi; stage 3: 3 Psi m. Rajbhandari et al.,
+ * ZeRO (SC20), section 7; stage 2 reduces the gradients of every micro-batch. 2 bytes per element; sizes
+ * are multiples of n, so exact. */
+{
+  const guint n = 4;
+  for (gint64 m = 1; m <= 3; m++)
+    for (gint64 bucket = 1000; bucket <= 100000; bucket *= 10)
+      for (int overlap = 0; overlap <= 1; overlap++) {
+        const gint64 units[] = {2, 2, m + 1, 3 * m};
+        for (int stage = 0; stage <= 3; stage++) {
+          LsWorkload *workload = zero_workload (stage, overlap, n, m);
+          workload->zero.bucket_bytes = bucket;
+          g_autoptr (TestRun) run = test_run (workload, &layer, &free_net);
+          const gint64 psi = LAYERS * PARAMETERS;
+          for (guint rank = 0; rank < n; rank++) {
+            ck_assert_msg (ls_engine_bytes_sent (run->engine, rank) ==
+                               3 * units[stage] * psi * 2 * (n - 1) / n,
+                           "stage %d, m %d, overlap %d: %" G_GINT64_FORMAT, stage, (int) m, overlap,
+                           ls_engine_bytes_sent (run->engine, rank));
+            ck_assert_int_eq (ls_engine_bytes_sent (run->engine, rank),
+                              ls_engine_bytes_received (run->engine, rank));
+          }
+        }
+      }
+}
+END_TEST
+
+START_TEST (live_layers_are_prefetch_plus_one)
+/* Stage 3 on a network that is faster than compute gathers as far ahead as it may: prefetch + 1 layers of
+ * 2 bytes per parameter are live, and in a backward the gradient of one layer beside them. */
+{
+  for (gint64 prefetch = 0; prefetch < LAYERS - 1; prefetch++) {
+    LsWorkload *workload = zero_workload (3, TRUE, 2, 2);
+    workload->zero.prefetch = prefetch;
+    g_autoptr (TestRun) run = test_run (workload, &layer, &free_net);
+    ck_assert_int_eq (test_peak_activations (run, 0), (prefetch + 1 + 1) * PARAMETERS * 2);
+    ck_assert_int_eq (ls_engine_memory_now (run->engine, 0, LS_MEMORY_BUFFERS), 0);
+  }
+}
+END_TEST
+
+/* A gather (or reduce-scatter) of one layer on 2 ranks: latency + half of it at the rate. */
+#define LATENCY_PS 2000
+static const TestNet slow_net = {.latency_ps = LATENCY_PS, .bytes_per_s = 1e11};
+static const gint64 one_ps = LATENCY_PS + PARAMETERS * 2 / 2 * 10;
+
+START_TEST (gathers_hide_behind_compute)
+/* With overlap and communication shorter than compute only the first gather and the last
+ * reduce-scatter of a step show; without, all 3 per layer. Exact. */
+{
+  g_autoptr (TestRun) with = test_run (zero_workload (3, TRUE, 2, 1), &layer, &slow_net);
+  g_autoptr (TestRun) without = test_run (zero_workload (3, FALSE, 2, 1), &layer, &slow_net);
+
+  ck_assert_int_eq (test_part_ps (with, 0, LS_PART_EXPOSED_ZERO), 3 * 2 * one_ps);
+  ck_assert_int_eq (test_part_ps (without, 0, LS_PART_EXPOSED_ZERO), 3 * 3 * LAYERS * one_ps);
+  ck_assert_int_eq (ls_engine_now_ps (without->engine) - ls_engine_now_ps (with->engine),
+                    3 * (3 * LAYERS - 2) * one_ps);
+}
+END_TEST
+
+START_TEST (buckets_hide_behind_the_last_backward)
+/* Data parallel with one bucket per layer: all but the last all-reduce hide; micro-batches before the last
+ * reduce nothing. A bucket of three layers shows whole. Without overlap everything shows. Exact; an all-reduce
+ * on 2 ranks sends its buffer once. */
+{
+  const gint64 layer_bytes = PARAMETERS * 2;
+  for (gint64 per_bucket = 1; per_bucket <= 3; per_bucket += 2)
+    for (int overlap = 0; overlap <= 1; overlap++) {
+      LsWorkload *workload = zero_workload (0, overlap, 2, 3);
+      workload->zero.bucket_bytes = per_bucket * layer_bytes;
+      g_autoptr (TestRun) run = test_run (workload, &layer, &slow_net);
+      const gint64 bucket_ps = LATENCY_PS + per_bucket * layer_bytes * 10;
+      ck_assert_int_eq (test_part_ps (run, 0, LS_PART_EXPOSED_DATA),
+                        3 * (overlap ? 1 : LAYERS / per_bucket) * bucket_ps);
+    }
+}
+END_TEST
+
+START_TEST (small_buckets_cut_a_layer)
+/* A bucket smaller than a layer's gradients: the layer is reduced in equal parts, no more than its backward
+ * has operations; the bytes are the same. */
+{
+  LsWorkload *workload = zero_workload (0, TRUE, 2, 1);
+  workload->zero.bucket_bytes = PARAMETERS / 4;
+  g_autoptr (TestRun) run = test_run (workload, &layer, &free_net);
+  ck_assert_int_eq (ls_engine_bytes_sent (run->engine, 0), 3 * LAYERS * PARAMETERS * 2);
+}
+END_TEST
+
+START_TEST (reductions_do_not_run_away)
+/* Stage 3 with a network slower than compute: a backward waits for the reduction two layers before, so
+ * gradients of at most three layers are live (two being reduced or queued, one being computed). */
+{
+  const TestNet slower = {.latency_ps = 1000000, .bytes_per_s = 1e11};
+  g_autoptr (TestRun) run = test_run (zero_workload (3, TRUE, 2, 1), &layer, &slower);
+  ck_assert_int_le (test_peak_activations (run, 0), (2 + 3) * PARAMETERS * 2);
+}
+END_TEST
+
+int main (void) {
+  const TTest *const tests[] = {traffic_per_step,
+                                live_layers_are_prefetch_plus_one,
+                                gathers_hide_behind_compute,
+                                buckets_hide_behind_the_last_backward,
+                                small_buckets_cut_a_layer,
+                                reductions_do_not_run_away};
+  return test_main ("zero", tests, G_N_ELEMENTS (tests));
+}
