@@ -250,6 +250,8 @@ apply_change (LsEngine *e, const LsRateChange *change) {
 
 void
 ls_activity_settle (LsEngine *e) {
+  if (e->starting->len == 0 && !ls_sharing_is_dirty (e->sharing))
+    return;
   for (guint i = 0; i < e->starting->len; i++) {
     guint32 number = g_array_index (e->starting, guint32, i);
     if (ls_activity_at (e, number)->state == LS_ACTIVITY_STARTING)

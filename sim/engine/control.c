@@ -8,18 +8,11 @@ guint64
 ls_engine_schedule (LsEngine *e, gint64 at_ps, guint priority, LsTimerFunc func, gpointer self) {
   LS_REQUIRE (at_ps >= e->now_ps, "scheduling into the past");
   LS_REQUIRE (priority <= 3, "priorities are 0 to 3");
-  guint32 number;
-  if (e->free_timers->len > 0) {
-    number = g_array_index (e->free_timers, guint32, e->free_timers->len - 1);
-    g_array_set_size (e->free_timers, e->free_timers->len - 1);
-  } else {
-    number = e->timers->len;
-    g_array_set_size (e->timers, number + 1);
-  }
-  guint32 slot = ls_event_queue_push (e->queue, at_ps, priority, (LsEvent){ LS_EVENT_TIMER, number, 0 });
-  guint32 generation = ls_event_queue_generation (e->queue, slot);
-  ((LsTimer *) (gpointer) e->timers->data)[number] = (LsTimer){ func, self, slot, generation };
-  return ((guint64) generation << 32) | slot;
+  guint32 slot = ls_event_queue_push (e->queue, at_ps, priority, (LsEvent){ LS_EVENT_TIMER, 0, 0 });
+  if (G_UNLIKELY (e->timers->len <= slot))
+    g_array_set_size (e->timers, MAX (slot + 1, 2 * e->timers->len));
+  ((LsTimer *) (gpointer) e->timers->data)[slot] = (LsTimer){ func, self };
+  return ((guint64) ls_event_queue_generation (e->queue, slot) << 32) | slot;
 }
 
 /* The slot of a live handle, or 0. */
@@ -34,9 +27,7 @@ ls_engine_cancel_timer (LsEngine *e, guint64 handle) {
   guint32 slot = live_slot (e, handle);
   if (slot == 0)
     return FALSE;
-  guint32 number = ls_event_queue_event (e->queue, slot).a;
   ls_event_queue_cancel (e->queue, slot);
-  g_array_append_val (e->free_timers, number);
   return TRUE;
 }
 

@@ -72,7 +72,6 @@ ls_engine_new (void) {
   e->copy_of
       = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, (GDestroyNotify) ls_cached_transfer_free);
   e->timers = array_of (sizeof (LsTimer), NULL);
-  e->free_timers = array_of (sizeof (guint32), NULL);
   e->tables = g_ptr_array_new ();
   e->todo = array_of (sizeof (LsStreamRef), NULL);
   return e;
@@ -85,7 +84,7 @@ ls_engine_free (LsEngine *e) {
   GArray *arrays[] = { e->resource_per_s, e->resource_device, e->resource_carried, e->devices,  e->dirty_devices,
                        e->ranks,          e->streams,         e->history,          e->groups,   e->channels,
                        e->messages,       e->free_messages,   e->activities,       e->starting, e->free_activities,
-                       e->timers,         e->free_timers,     e->todo };
+                       e->timers,         e->todo };
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_array_unref (arrays[i]);
   g_ptr_array_unref (e->resource_names);
@@ -264,9 +263,8 @@ delay_end (LsEngine *e, guint32 rank, guint stream) {
 }
 
 static void
-fire_timer (LsEngine *e, guint32 number) {
-  LsTimer timer = g_array_index (e->timers, LsTimer, number);
-  g_array_append_val (e->free_timers, number);
+fire_timer (LsEngine *e, guint32 slot) {
+  LsTimer timer = ((const LsTimer *) (gconstpointer) e->timers->data)[slot];
   LS_REQUIRE (!e->in_callback, "a callback re-entered the engine");
   e->in_callback = TRUE;
   timer.func (timer.self, e);
@@ -274,7 +272,9 @@ fire_timer (LsEngine *e, guint32 number) {
 }
 
 static void
-dispatch (LsEngine *e, LsEvent event) {
+dispatch_next (LsEngine *e) {
+  guint32 slot;
+  LsEvent event = ls_event_queue_pop (e->queue, &slot);
   e->n_events++;
   switch ((LsEventKind) event.kind) {
   case LS_EVENT_BLOCK_END:
@@ -291,7 +291,7 @@ dispatch (LsEngine *e, LsEvent event) {
     ls_activity_transfer_end (e, event.a);
     break;
   case LS_EVENT_TIMER:
-    fire_timer (e, event.a);
+    fire_timer (e, slot);
     break;
   }
 }
@@ -300,9 +300,11 @@ dispatch (LsEngine *e, LsEvent event) {
 static void
 settle (LsEngine *e) {
   do {
-    ls_executor_drain (e);
+    if (e->todo->len > 0)
+      ls_executor_drain (e);
     ls_activity_settle (e);
-    ls_device_settle (e);
+    if (e->dirty_devices->len > 0)
+      ls_device_settle (e);
   } while (e->todo->len > 0 || e->starting->len > 0);
 }
 
@@ -334,7 +336,7 @@ run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GError **error) {
     LS_ASSERT (time_ps >= e->now_ps);
     e->now_ps = time_ps;
     do {
-      dispatch (e, ls_event_queue_pop (e->queue, NULL));
+      dispatch_next (e);
       if (e->todo->len > 0)
         ls_executor_drain (e);
     } while (!ls_event_queue_is_empty (e->queue) && ls_event_queue_peek_time (e->queue) == time_ps);

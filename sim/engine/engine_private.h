@@ -20,7 +20,7 @@ typedef enum {
   LS_EVENT_DELAY_END,     /* a: rank, b: stream */
   LS_EVENT_LATENCY_END,   /* a: activity */
   LS_EVENT_TRANSFER_END,  /* a: activity */
-  LS_EVENT_TIMER,         /* a: timer */
+  LS_EVENT_TIMER,         /* which: by its slot */
 } LsEventKind;
 
 typedef enum {
@@ -183,7 +183,6 @@ typedef struct {
 typedef struct {
   LsTimerFunc func;
   gpointer self;
-  guint32 slot, generation;
 } LsTimer;
 
 struct LsEngine {
@@ -211,8 +210,7 @@ struct LsEngine {
   GArray *starting;   /* guint32 activities that begin to load at this instant */
   GPtrArray *copies;  /* LsCachedTransfer by rank x descriptor */
   GHashTable *copy_of;
-  GArray *timers;
-  GArray *free_timers;
+  GArray *timers; /* LsTimer by event slot */
   GPtrArray *tables; /* const gint64 * */
   GArray *todo;      /* LsStreamRef to advance */
   const LsExpander *expander;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "engine/fixed.h"
 
 #define SLOT_BITS 24
 #define SEQUENCE_BITS 38
@@ -15,19 +16,18 @@
 #define LINE_BYTES 64u
 #define FREE_SLOT G_MAXUINT32
 
-typedef struct {
-  gint64 time_ps;
-  guint64 order; /* priority, sequence, slot from the most to the least significant bit */
-} Key;
+/* Time in the upper 64 bits; priority, sequence and slot in the lower, from most to least significant.
+ * Times are never negative, so keys compare as unsigned integers: no branch to mispredict. */
+typedef LsUint128 Key;
 
 typedef struct {
-  guint32 position; /* heap index, FREE_SLOT when free */
   guint32 generation;
   LsEvent event;
 } Slot;
 
 struct LsEventQueue {
-  Key *keys; /* heap index i is keys[i + ROOT_OFFSET] */
+  Key *keys;          /* heap index i is keys[i + ROOT_OFFSET] */
+  guint32 *positions; /* of each slot: heap index, FREE_SLOT when free */
   Slot *slots;
   guint32 *free_slots;
   guint32 n_free;
@@ -37,9 +37,19 @@ struct LsEventQueue {
   gboolean hole; /* the root was popped and not yet replaced */
 };
 
-static inline gboolean
-key_less (Key a, Key b) {
-  return a.time_ps < b.time_ps || (a.time_ps == b.time_ps && a.order < b.order);
+static inline Key
+make_key (gint64 time_ps, guint64 order) {
+  return ((Key) (guint64) time_ps << 64) | order;
+}
+
+static inline gint64
+key_time (Key key) {
+  return (gint64) (guint64) (key >> 64);
+}
+
+static inline guint32
+key_slot (Key key) {
+  return (guint32) ((guint64) key & SLOT_MASK);
 }
 
 static inline Key *
@@ -50,7 +60,7 @@ key_at (const LsEventQueue *queue, guint32 index) {
 static inline void
 place (LsEventQueue *queue, guint32 index, Key key) {
   *key_at (queue, index) = key;
-  queue->slots[key.order & SLOT_MASK].position = index;
+  queue->positions[key_slot (key)] = index;
 }
 
 static void
@@ -66,10 +76,12 @@ grow (LsEventQueue *queue) {
   }
   queue->keys = keys;
   queue->slots = g_renew (Slot, queue->slots, capacity);
+  queue->positions = g_renew (guint32, queue->positions, capacity);
   queue->free_slots = g_renew (guint32, queue->free_slots, capacity);
   /* Slot 0 is never given, so that 0 can mean "none". */
   for (guint32 slot = capacity - 1; slot >= MAX (queue->capacity, 1u); slot--) {
-    queue->slots[slot] = (Slot){ .position = FREE_SLOT };
+    queue->slots[slot] = (Slot){ 0 };
+    queue->positions[slot] = FREE_SLOT;
     queue->free_slots[queue->n_free++] = slot;
   }
   queue->capacity = capacity;
@@ -79,7 +91,8 @@ LsEventQueue *
 ls_event_queue_new (void) {
   LsEventQueue *queue = g_new0 (LsEventQueue, 1);
   grow (queue);
-  queue->slots[0] = (Slot){ .position = FREE_SLOT };
+  queue->slots[0] = (Slot){ 0 };
+  queue->positions[0] = FREE_SLOT;
   return queue;
 }
 
@@ -89,6 +102,7 @@ ls_event_queue_free (LsEventQueue *queue) {
     return;
   free (queue->keys);
   g_free (queue->slots);
+  g_free (queue->positions);
   g_free (queue->free_slots);
   g_free (queue);
 }
@@ -98,7 +112,7 @@ sift_up (LsEventQueue *queue, guint32 index, Key key) {
   while (index > 0) {
     guint32 parent = (index - 1) / 4;
     Key above = *key_at (queue, parent);
-    if (!key_less (key, above))
+    if (above < key)
       break;
     place (queue, index, above);
     index = parent;
@@ -106,24 +120,28 @@ sift_up (LsEventQueue *queue, guint32 index, Key key) {
   place (queue, index, key);
 }
 
+/* Index of the least of the children [first, last); four of them, the usual case, without branches. */
+static inline guint32
+least_child (const LsEventQueue *queue, guint32 first, guint32 last) {
+  const Key *keys = key_at (queue, first);
+  if (G_LIKELY (last - first == 4)) {
+    guint32 left = keys[1] < keys[0] ? 1 : 0;
+    guint32 right = keys[3] < keys[2] ? 3 : 2;
+    return first + (keys[right] < keys[left] ? right : left);
+  }
+  guint32 least = 0;
+  for (guint32 child = 1; child < last - first; child++)
+    least = keys[child] < keys[least] ? child : least;
+  return first + least;
+}
+
 static void
 sift_down (LsEventQueue *queue, guint32 index, Key key) {
   const guint32 length = queue->length;
-  for (;;) {
-    guint32 first = 4 * index + 1;
-    if (first >= length)
-      break;
-    guint32 last = MIN (first + 4, length);
-    guint32 least = first;
-    Key best = *key_at (queue, first);
-    for (guint32 child = first + 1; child < last; child++) {
-      Key candidate = *key_at (queue, child);
-      if (key_less (candidate, best)) {
-        best = candidate;
-        least = child;
-      }
-    }
-    if (!key_less (best, key))
+  for (guint32 first = 4 * index + 1; first < length; first = 4 * index + 1) {
+    guint32 least = least_child (queue, first, MIN (first + 4, length));
+    Key best = *key_at (queue, least);
+    if (key < best)
       break;
     place (queue, index, best);
     index = least;
@@ -155,7 +173,7 @@ ls_event_queue_push (LsEventQueue *queue, gint64 time_ps, guint priority, LsEven
     grow (queue);
   guint32 slot = queue->free_slots[--queue->n_free];
   queue->slots[slot].event = event;
-  Key key = { time_ps, make_order (queue, priority, slot) };
+  Key key = make_key (time_ps, make_order (queue, priority, slot));
   if (queue->hole) {
     queue->hole = FALSE;
     sift_down (queue, 0, key);
@@ -179,34 +197,33 @@ gint64
 ls_event_queue_peek_time (LsEventQueue *queue) {
   fill_hole (queue);
   LS_ASSERT (queue->length > 0);
-  return key_at (queue, 0)->time_ps;
+  return key_time (*key_at (queue, 0));
 }
 
 static inline void
 release_slot (LsEventQueue *queue, guint32 slot) {
-  queue->slots[slot].position = FREE_SLOT;
+  queue->positions[slot] = FREE_SLOT;
   queue->slots[slot].generation++;
   queue->free_slots[queue->n_free++] = slot;
 }
 
 LsEvent
-ls_event_queue_pop (LsEventQueue *queue, gint64 *time_ps) {
+ls_event_queue_pop (LsEventQueue *queue, guint32 *freed_slot) {
   fill_hole (queue);
   LS_ASSERT (queue->length > 0);
   Key key = *key_at (queue, 0);
-  guint32 slot = (guint32) (key.order & SLOT_MASK);
+  guint32 slot = key_slot (key);
   LsEvent event = queue->slots[slot].event;
   release_slot (queue, slot);
   queue->hole = TRUE;
-  if (time_ps)
-    *time_ps = key.time_ps;
+  *freed_slot = slot;
   return event;
 }
 
 /* The entry at `index` was replaced by `key`, which may belong higher or lower. */
 static void
 resift (LsEventQueue *queue, guint32 index, Key key) {
-  if (index > 0 && key_less (key, *key_at (queue, (index - 1) / 4)))
+  if (index > 0 && key < *key_at (queue, (index - 1) / 4))
     sift_up (queue, index, key);
   else
     sift_down (queue, index, key);
@@ -215,7 +232,7 @@ resift (LsEventQueue *queue, guint32 index, Key key) {
 void
 ls_event_queue_cancel (LsEventQueue *queue, guint32 slot) {
   fill_hole (queue);
-  guint32 index = queue->slots[slot].position;
+  guint32 index = queue->positions[slot];
   LS_REQUIRE (slot < queue->capacity && index != FREE_SLOT, "cancelling an event that is not pending");
   release_slot (queue, slot);
   queue->length--;
@@ -226,16 +243,11 @@ ls_event_queue_cancel (LsEventQueue *queue, guint32 slot) {
 void
 ls_event_queue_reschedule (LsEventQueue *queue, guint32 slot, gint64 time_ps) {
   fill_hole (queue);
-  guint32 index = queue->slots[slot].position;
+  guint32 index = queue->positions[slot];
   LS_REQUIRE (slot < queue->capacity && index != FREE_SLOT, "rescheduling an event that is not pending");
-  guint priority = (guint) (key_at (queue, index)->order >> (SLOT_BITS + SEQUENCE_BITS));
-  Key key = { time_ps, make_order (queue, priority, slot) };
+  guint priority = (guint) ((guint64) *key_at (queue, index) >> (SLOT_BITS + SEQUENCE_BITS));
+  Key key = make_key (time_ps, make_order (queue, priority, slot));
   resift (queue, index, key);
-}
-
-LsEvent
-ls_event_queue_event (const LsEventQueue *queue, guint32 slot) {
-  return queue->slots[slot].event;
 }
 
 guint32
@@ -245,7 +257,7 @@ ls_event_queue_generation (const LsEventQueue *queue, guint32 slot) {
 
 gboolean
 ls_event_queue_is_pending (const LsEventQueue *queue, guint32 slot, guint32 generation) {
-  return slot > 0 && slot < queue->capacity && queue->slots[slot].position != FREE_SLOT
+  return slot > 0 && slot < queue->capacity && queue->positions[slot] != FREE_SLOT
          && queue->slots[slot].generation == generation;
 }
 
@@ -254,7 +266,7 @@ ls_event_queue_check (LsEventQueue *queue) {
   fill_hole (queue);
   for (guint32 i = 0; i < queue->length; i++) {
     Key key = *key_at (queue, i);
-    LS_REQUIRE (i == 0 || !key_less (key, *key_at (queue, (i - 1) / 4)), "heap order broken at %u", i);
-    LS_REQUIRE (queue->slots[key.order & SLOT_MASK].position == i, "slot index broken at %u", i);
+    LS_REQUIRE (i == 0 || *key_at (queue, (i - 1) / 4) < key, "heap order broken at %u", i);
+    LS_REQUIRE (queue->positions[key_slot (key)] == i, "slot index broken at %u", i);
   }
 }

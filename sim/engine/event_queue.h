@@ -35,13 +35,11 @@ gboolean ls_event_queue_is_empty (const LsEventQueue *queue);
 guint ls_event_queue_length (const LsEventQueue *queue);
 /* Time of the next event; the queue is not empty. */
 gint64 ls_event_queue_peek_time (LsEventQueue *queue);
-/* Takes the next event; its slot is free afterwards. */
-LsEvent ls_event_queue_pop (LsEventQueue *queue, gint64 *time_ps);
+/* Takes the next event; `freed_slot` was its slot and is free afterwards. */
+LsEvent ls_event_queue_pop (LsEventQueue *queue, guint32 *freed_slot);
 void ls_event_queue_cancel (LsEventQueue *queue, guint32 slot);
 /* Moves a pending event; it is ordered among equals as if scheduled now. */
 void ls_event_queue_reschedule (LsEventQueue *queue, guint32 slot, gint64 time_ps);
-/* The event that waits in a live slot. */
-LsEvent ls_event_queue_event (const LsEventQueue *queue, guint32 slot);
 /* Generation of a slot: differs after its event is gone; for handles that may be stale. */
 guint32 ls_event_queue_generation (const LsEventQueue *queue, guint32 slot);
 gboolean ls_event_queue_is_pending (const LsEventQueue *queue, guint32 slot, guint32 generation);

@@ -362,6 +362,11 @@ fill_part (LsSharing *sharing) {
   }
 }
 
+gboolean
+ls_sharing_is_dirty (const LsSharing *sharing) {
+  return sharing->dirty->len > 0 || sharing->fresh->len > 0;
+}
+
 guint
 ls_sharing_solve (LsSharing *sharing, const LsRateChange **changes) {
   g_array_set_size (sharing->changes, 0);

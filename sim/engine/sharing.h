@@ -40,6 +40,8 @@ gint64 ls_sharing_alone_rate (const LsSharing *sharing, gint64 cap, guint32 n_us
 guint32 ls_sharing_add_flow (LsSharing *sharing, gint64 cap, guint32 bottleneck, guint32 n_usages,
                              const LsUsage *usages, guint32 owner);
 void ls_sharing_remove_flow (LsSharing *sharing, guint32 flow);
+/* Whether anything has changed since the last solve. */
+gboolean ls_sharing_is_dirty (const LsSharing *sharing);
 /* Solves all changes; returns the flows whose rate is now another (new ones included), valid until the next call. */
 guint ls_sharing_solve (LsSharing *sharing, const LsRateChange **changes);
 
