@@ -1,0 +1,215 @@
+/* The record of a cluster: ownership, numbering of nodes and GPUs, presets. Reading it from a
+ * scenario is in cluster_read.c. */
+#include "net/cluster.h"
+
+#include "base/assert.h"
+
+struct LsCluster {
+  guint n_groups, n_fabrics;
+  guint n_nodes, n_gpus;
+  LsNodeGroup *groups;
+  LsFabricSpec *fabrics;
+  LsStorageSpec storage;
+};
+
+/* Numbers nodes and GPUs of `cluster` in the order of its groups. */
+static void number (LsCluster *cluster) {
+  for (guint i = 0; i < cluster->n_groups; i++) {
+    LsNodeGroup *group = &cluster->groups[i];
+    group->first_node = cluster->n_nodes;
+    group->first_gpu = cluster->n_gpus;
+    cluster->n_nodes += group->nodes;
+    cluster->n_gpus += group->nodes * group->node.gpus;
+  }
+}
+
+static void require_node (const LsNodeSpec *node, guint n_fabrics) {
+  LS_REQUIRE (node->gpu != NULL && node->gpus > 0, "a node needs GPUs");
+  LS_REQUIRE (node->joint == LS_JOINT_NONE || (node->links > 0 && node->link_bytes_per_s > 0),
+              "links of a node");
+  LS_REQUIRE (node->pcie_bytes_per_s > 0 && node->host_memory_bytes_per_s > 0, "host of a node");
+  LS_REQUIRE (node->n_nic_sets <= LS_MAX_NIC_SETS, "%u sets of adapters", node->n_nic_sets);
+  for (guint i = 0; i < node->n_nic_sets; i++)
+    LS_REQUIRE (node->nic_sets[i].count > 0 && node->nic_sets[i].bytes_per_s > 0 &&
+                    node->nic_sets[i].fabric < n_fabrics,
+                "adapters %s", node->nic_sets[i].name);
+}
+
+LsCluster *ls_cluster_new_from (const LsNodeGroup *groups, guint n_groups,
+                                const LsFabricSpec *fabrics, guint n_fabrics,
+                                const LsStorageSpec *storage) {
+  LsCluster *cluster = g_new0 (LsCluster, 1);
+  cluster->n_groups = n_groups;
+  cluster->n_fabrics = n_fabrics;
+  cluster->groups = g_new0 (LsNodeGroup, n_groups);
+  cluster->fabrics = g_new0 (LsFabricSpec, n_fabrics + 1);
+  for (guint i = 0; i < n_groups; i++) {
+    LS_REQUIRE (groups[i].nodes > 0, "group %s without nodes", groups[i].name);
+    require_node (&groups[i].node, n_fabrics);
+    cluster->groups[i] = groups[i];
+    cluster->groups[i].name = g_strdup (groups[i].name);
+    for (guint j = 0; j < groups[i].node.n_nic_sets; j++)
+      cluster->groups[i].node.nic_sets[j].name = g_strdup (groups[i].node.nic_sets[j].name);
+  }
+  for (guint i = 0; i < n_fabrics; i++) {
+    LS_REQUIRE (fabrics[i].rails > 0 && fabrics[i].leaf_radix > 1 &&
+                    fabrics[i].oversubscription >= 1,
+                "fabric %s", fabrics[i].name);
+    cluster->fabrics[i] = fabrics[i];
+    cluster->fabrics[i].name = g_strdup (fabrics[i].name);
+  }
+  if (storage != NULL)
+    cluster->storage = *storage;
+  number (cluster);
+  return cluster;
+}
+
+void ls_cluster_free (LsCluster *cluster) {
+  if (cluster == NULL)
+    return;
+  for (guint i = 0; i < cluster->n_groups; i++) {
+    g_free (cluster->groups[i].name);
+    for (guint j = 0; j < cluster->groups[i].node.n_nic_sets; j++)
+      g_free (cluster->groups[i].node.nic_sets[j].name);
+  }
+  for (guint i = 0; i < cluster->n_fabrics; i++)
+    g_free (cluster->fabrics[i].name);
+  g_free (cluster->groups);
+  g_free (cluster->fabrics);
+  g_free (cluster);
+}
+
+void ls_node_spec_from_preset (LsNodeSpec *spec, const LsNode *preset) {
+  *spec = (LsNodeSpec){
+      .preset = preset,
+      .gpu = ls_accelerator_find (preset->gpu, NULL),
+      .gpus = (guint) preset->gpus,
+      .joint = preset->joint,
+      .in_network = preset->in_network,
+      .gpus_per_pcie_root = (guint) MAX (1, preset->gpus_per_pcie_root),
+      .host_cores = (guint) preset->host_cores,
+      .host_memory_bytes = preset->host_memory_bytes,
+      .host_memory_bytes_per_s = preset->host_memory_bytes_per_s,
+      .nvme_bytes_per_s = preset->nvme_bytes_per_s,
+      .launch_ps = -1,
+      .hop_ps = -1,
+  };
+  LS_REQUIRE (spec->gpu != NULL, "node %s has the unknown GPU %s", preset->name, preset->gpu);
+  ls_device_init (&spec->device, spec->gpu, LS_CLOCK_SUSTAINED, NULL);
+  if (preset->link != NULL) {
+    spec->link = ls_link_find (preset->link, NULL);
+    LS_REQUIRE (spec->link != NULL, "node %s has the unknown link %s", preset->name, preset->link);
+    spec->link_bytes_per_s = spec->link->bytes_per_s;
+    spec->links = (guint) spec->gpu->links;
+  }
+  const LsLink *pcie = ls_link_pcie (preset->pcie_generation);
+  if (pcie == NULL)
+    pcie = ls_link_pcie (3);
+  spec->pcie_bytes_per_s = pcie->bytes_per_s;
+  spec->pcie_efficiency = pcie->efficiency.value;
+  if (preset->nic != NULL && preset->nics > 0) {
+    const LsNic *nic = ls_nic_find (preset->nic, NULL);
+    LS_REQUIRE (nic != NULL, "node %s has the unknown adapter %s", preset->name, preset->nic);
+    spec->n_nic_sets = 1;
+    spec->nic_sets[0] = (LsNicSet){.name = (char *) "compute",
+                                   .nic = nic,
+                                   .bytes_per_s = nic->bytes_per_s,
+                                   .count = (guint) preset->nics};
+  }
+}
+
+guint ls_cluster_n_gpus (const LsCluster *cluster) {
+  return cluster->n_gpus;
+}
+
+guint ls_cluster_n_nodes (const LsCluster *cluster) {
+  return cluster->n_nodes;
+}
+
+guint ls_cluster_n_groups (const LsCluster *cluster) {
+  return cluster->n_groups;
+}
+
+guint ls_cluster_n_fabrics (const LsCluster *cluster) {
+  return cluster->n_fabrics;
+}
+
+const LsNodeGroup *ls_cluster_group (const LsCluster *cluster, guint group) {
+  LS_REQUIRE (group < cluster->n_groups, "group %u", group);
+  return &cluster->groups[group];
+}
+
+const LsFabricSpec *ls_cluster_fabric (const LsCluster *cluster, guint fabric) {
+  LS_REQUIRE (fabric < cluster->n_fabrics, "fabric %u", fabric);
+  return &cluster->fabrics[fabric];
+}
+
+const LsStorageSpec *ls_cluster_storage (const LsCluster *cluster) {
+  return &cluster->storage;
+}
+
+/* The group that GPU number `gpu` lies in. Few groups: a linear search. */
+static const LsNodeGroup *group_of_gpu (const LsCluster *cluster, guint gpu) {
+  LS_REQUIRE (gpu < cluster->n_gpus, "GPU %u of %u", gpu, cluster->n_gpus);
+  guint i = cluster->n_groups - 1;
+  while (cluster->groups[i].first_gpu > gpu)
+    i--;
+  return &cluster->groups[i];
+}
+
+const LsAccelerator *ls_cluster_gpu (const LsCluster *cluster, guint gpu) {
+  return group_of_gpu (cluster, gpu)->node.gpu;
+}
+
+guint ls_cluster_gpu_node (const LsCluster *cluster, guint gpu) {
+  const LsNodeGroup *group = group_of_gpu (cluster, gpu);
+  return group->first_node + (gpu - group->first_gpu) / group->node.gpus;
+}
+
+guint ls_cluster_gpu_local (const LsCluster *cluster, guint gpu) {
+  const LsNodeGroup *group = group_of_gpu (cluster, gpu);
+  return (gpu - group->first_gpu) % group->node.gpus;
+}
+
+guint ls_cluster_node_group (const LsCluster *cluster, guint node) {
+  LS_REQUIRE (node < cluster->n_nodes, "node %u of %u", node, cluster->n_nodes);
+  guint i = cluster->n_groups - 1;
+  while (cluster->groups[i].first_node > node)
+    i--;
+  return i;
+}
+
+guint ls_cluster_node_first_gpu (const LsCluster *cluster, guint node) {
+  const LsNodeGroup *group = &cluster->groups[ls_cluster_node_group (cluster, node)];
+  return group->first_gpu + (node - group->first_node) * group->node.gpus;
+}
+
+const LsNodeSpec *ls_cluster_node (const LsCluster *cluster, guint node) {
+  return &cluster->groups[ls_cluster_node_group (cluster, node)].node;
+}
+
+char *ls_cluster_node_name (const LsCluster *cluster, guint node) {
+  const LsNodeGroup *group = &cluster->groups[ls_cluster_node_group (cluster, node)];
+  return g_strdup_printf ("%s[%u]", group->name, node - group->first_node);
+}
+
+const LsNicSet *ls_node_compute_nics (const LsNodeSpec *node) {
+  for (guint i = 0; i < node->n_nic_sets; i++)
+    if (g_str_equal (node->nic_sets[i].name, "compute"))
+      return &node->nic_sets[i];
+  return node->n_nic_sets > 0 ? &node->nic_sets[0] : NULL;
+}
+
+const char *ls_fabric_kind_name (LsFabricKind kind) {
+#define WORD_OF(id, word, meaning) word,
+  static const char *const words[] = {LS_FABRIC_KINDS (WORD_OF)};
+  LS_REQUIRE (kind < LS_N_FABRIC_KINDS, "fabric kind %d", (int) kind);
+  return words[kind];
+}
+
+const char *ls_routing_name (LsRouting routing) {
+  static const char *const words[] = {LS_ROUTINGS (WORD_OF)};
+#undef WORD_OF
+  LS_REQUIRE (routing < LS_N_ROUTINGS, "routing %d", (int) routing);
+  return words[routing];
+}

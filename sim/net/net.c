@@ -1,0 +1,347 @@
+/* The net: caches of plans and transfers, and the expander over them. */
+#include "net/net.h"
+
+#include <math.h>
+
+#include "base/assert.h"
+#include "base/time.h"
+#include "net/plan.h"
+
+/* What a transfer was made for. */
+typedef struct {
+  guint32 kind; /* 0 collective of a group, 1 message, 2 copy */
+  guint32 a, b;
+  guint32 descriptor;
+} Key;
+
+struct LsNet {
+  const LsCluster *cluster;
+  LsEngine *engine;
+  LsTopology *topology;
+  LsUsages usages;
+  guint n_ranks;
+  guint *gpu_of_rank;    /* NULL: the same number */
+  GArray *descriptors;   /* LsDescriptor */
+  GHashTable *transfers; /* Key -> LsTransfer */
+  GHashTable *plans;     /* Key with descriptor 0 -> LsGroupPlans */
+  GPtrArray *owned;      /* transfers and plans of single calls */
+  GPtrArray *owned_plans, *owned_copies;
+  guint *by_number; /* own index by engine number */
+  guint n_numbers;
+};
+
+static guint key_hash (gconstpointer data) {
+  const Key *key = data;
+  guint64 mixed = ((guint64) key->a << 32 | key->b) * G_GUINT64_CONSTANT (0x9E3779B97F4A7C15);
+  mixed ^= ((guint64) key->kind << 32 | key->descriptor) * G_GUINT64_CONSTANT (0xC2B2AE3D27D4EB4F);
+  return (guint) (mixed >> 32);
+}
+
+static gboolean key_equal (gconstpointer a, gconstpointer b) {
+  const Key *x = a, *y = b;
+  return x->kind == y->kind && x->a == y->a && x->b == y->b && x->descriptor == y->descriptor;
+}
+
+static void transfer_free (gpointer data) {
+  LsTransfer *transfer = data;
+  if (transfer != NULL)
+    g_free ((gpointer) transfer->phases);
+  g_free (transfer);
+}
+
+static void plans_free (gpointer data) {
+  ls_group_plans_free (data);
+}
+
+static void plan_free (gpointer data) {
+  ls_plan_free (data);
+}
+
+LsNet *ls_net_new (const LsCluster *cluster, LsEngine *engine) {
+  LsNet *net = g_new0 (LsNet, 1);
+  net->cluster = cluster;
+  net->engine = engine;
+  net->topology = ls_topology_new (cluster, engine);
+  ls_usages_init (&net->usages, ls_topology_n_resources (net->topology));
+  net->descriptors = g_array_new (FALSE, FALSE, sizeof (LsDescriptor));
+  net->transfers = g_hash_table_new_full (key_hash, key_equal, g_free, transfer_free);
+  net->plans = g_hash_table_new_full (key_hash, key_equal, g_free, plans_free);
+  net->owned = g_ptr_array_new_with_free_func (transfer_free);
+  net->owned_plans = g_ptr_array_new_with_free_func (plans_free);
+  net->owned_copies = g_ptr_array_new_with_free_func (plan_free);
+  guint n = ls_topology_n_resources (net->topology);
+  for (guint i = 0; i < n; i++)
+    net->n_numbers = MAX (net->n_numbers, ls_net_resource (net, i)->number + 1);
+  net->by_number = g_new (guint, MAX (1, net->n_numbers));
+  for (guint i = 0; i < net->n_numbers; i++)
+    net->by_number[i] = LS_NO_NUMBER;
+  for (guint i = 0; i < n; i++)
+    net->by_number[ls_net_resource (net, i)->number] = i;
+  return net;
+}
+
+void ls_net_free (LsNet *net) {
+  if (net == NULL)
+    return;
+  g_hash_table_unref (net->transfers);
+  g_ptr_array_unref (net->owned);
+  g_hash_table_unref (net->plans);
+  g_ptr_array_unref (net->owned_plans);
+  g_ptr_array_unref (net->owned_copies);
+  g_array_unref (net->descriptors);
+  ls_usages_clear (&net->usages);
+  ls_topology_free (net->topology);
+  g_free (net->gpu_of_rank);
+  g_free (net->by_number);
+  g_free (net);
+}
+
+void ls_net_set_ranks (LsNet *net, const guint *gpu_of_rank, guint n) {
+  for (guint i = 0; i < n; i++)
+    LS_REQUIRE (gpu_of_rank[i] < net->topology->n_gpus, "rank %u on GPU %u", i, gpu_of_rank[i]);
+  g_free (net->gpu_of_rank);
+  net->gpu_of_rank = g_memdup2 (gpu_of_rank, n * sizeof *gpu_of_rank);
+  net->n_ranks = n;
+}
+
+void ls_net_set_descriptors (LsNet *net, const LsDescriptor *descriptors, guint n) {
+  g_array_set_size (net->descriptors, 0);
+  g_array_append_vals (net->descriptors, descriptors, n);
+}
+
+guint ls_net_host_device (const LsNet *net, guint node) {
+  LS_REQUIRE (node < net->topology->n_nodes, "node %u", node);
+  return net->topology->host_device[node];
+}
+
+guint ls_net_n_resources (const LsNet *net) {
+  return ls_topology_n_resources (net->topology);
+}
+
+const LsNetResource *ls_net_resource (const LsNet *net, guint i) {
+  return ls_topology_resource (net->topology, i);
+}
+
+const LsNetResource *ls_net_resource_of (const LsNet *net, guint number) {
+  if (number >= net->n_numbers || net->by_number[number] == LS_NO_NUMBER)
+    return NULL;
+  return ls_net_resource (net, net->by_number[number]);
+}
+
+static guint gpu_of (const LsNet *net, guint rank) {
+  if (net->gpu_of_rank == NULL)
+    return rank;
+  LS_REQUIRE (rank < net->n_ranks, "rank %u of %u", rank, net->n_ranks);
+  return net->gpu_of_rank[rank];
+}
+
+/* --- making transfers ------------------------------------------------------------------------- */
+
+static gint64 seconds_to_ps (double s) {
+  return ls_time_ps_from_s_checked (s);
+}
+
+/* The phases of a chosen plan; `shape` NULL: a copy, one run with `latency_s`. */
+static LsTransfer *transfer_new (LsNet *net, const LsGroupShape *shape, const LsChoice *choice,
+                                 const LsDescriptor *descriptor, double latency_s) {
+  LsTransfer *transfer = g_new0 (LsTransfer, 1);
+  LsPlan *plan = choice->plan;
+  LsPhase *phases = g_new0 (LsPhase, plan->n_runs);
+  double sent = 0;
+  for (guint i = 0; i < plan->n_runs; i++) {
+    const LsRunLoad *load = &plan->runs[i];
+    LsRunCost cost = {.latency_s = latency_s, .wire = 1, .rate_cap = INFINITY};
+    if (shape != NULL)
+      cost = ls_cost_run (shape, load, choice->protocol, descriptor->bytes, i == 0);
+    double flow = load->run.flow * (double) descriptor->bytes;
+    phases[i] = (LsPhase){
+        .latency_ps = seconds_to_ps (cost.latency_s),
+        .work_bytes = (gint64) llround (flow),
+        .rate_cap = isfinite (cost.rate_cap) ? ls_rate_from_per_s (cost.rate_cap) : 0,
+        .n_usages = load->n_amounts,
+        .usages = ls_plan_usages (plan, net->topology, i, choice->protocol, cost.wire),
+    };
+    sent += load->sent * flow;
+  }
+  *transfer = (LsTransfer){.n_phases = plan->n_runs,
+                           .phases = phases,
+                           .beside_compute = LS_USAGE_ONE,
+                           .message_bytes = descriptor->bytes,
+                           .wire_bytes = (gint64) llround (sent)};
+  if (shape != NULL) {
+    const LsDevice *device = &ls_group_spec (shape, 0)->device;
+    transfer->sm_held = ls_usage_from_double (device->collective_sm_share);
+    transfer->beside_compute = ls_usage_from_double (device->collective_slowdown);
+    transfer->algorithm = plan->algorithm != NULL ? plan->algorithm->name : "direct";
+    transfer->protocol = ls_protocol_name (choice->protocol);
+  }
+  return transfer;
+}
+
+/* Nothing to move: barriers, groups of one, no bytes. */
+static LsTransfer *nothing_new (const LsDescriptor *descriptor) {
+  LsTransfer *transfer = g_new0 (LsTransfer, 1);
+  *transfer = (LsTransfer){.beside_compute = LS_USAGE_ONE, .message_bytes = descriptor->bytes};
+  return transfer;
+}
+
+static LsTransfer *group_transfer_new (LsNet *net, LsGroupPlans *plans,
+                                       const LsDescriptor *descriptor) {
+  LsChoice choice = ls_group_plans_choose (plans, &net->usages, descriptor->op,
+                                           descriptor->algorithm, descriptor->bytes);
+  return transfer_new (net, plans->shape, &choice, descriptor, 0);
+}
+
+static LsTransfer *message_transfer_new (LsNet *net, LsGroupPlans *plans,
+                                         const LsDescriptor *descriptor) {
+  LsChoice choice = ls_group_plans_choose_message (plans, &net->usages, descriptor->bytes);
+  return transfer_new (net, plans->shape, &choice, descriptor, 0);
+}
+
+/* Latency of a copy over PCIe. source: NCCL's hop over PCIe, Simple (protocol.c), a launch of 5 us
+ * (assumption); of local drives: 100 us (assumption: NVMe read under load). */
+#define COPY_LATENCY_S 10.7e-6
+#define NVME_LATENCY_S 100e-6
+
+static LsTransfer *copy_transfer_new (LsNet *net, guint gpu, const LsDescriptor *descriptor) {
+  const LsTopology *topology = net->topology;
+  guint node = topology->gpu_node[gpu];
+  const LsNodeSpec *spec = ls_cluster_node (net->cluster, node);
+  const LsStorageSpec *storage = ls_cluster_storage (net->cluster);
+  double latency_s = spec->ideal ? 0 : COPY_LATENCY_S;
+  gboolean up = descriptor->op == LS_COLLECTIVE_DEVICE_TO_HOST;
+  if (up || descriptor->op == LS_COLLECTIVE_HOST_TO_DEVICE) {
+    if (spec->launch_ps >= 0 || spec->hop_ps >= 0)
+      latency_s = ls_time_s_from_ps (MAX (0, spec->launch_ps) + MAX (0, spec->hop_ps));
+    ls_route_host (topology, &net->usages, gpu, up, 1);
+    ls_usages_add (&net->usages, topology->hbm[gpu], 1);
+  } else {
+    gboolean read = descriptor->op == LS_COLLECTIVE_STORAGE_READ;
+    latency_s = storage->present ? ls_time_s_from_ps (storage->latency_ps) : NVME_LATENCY_S;
+    if (!ls_route_storage (topology, &net->usages, node, read, 1))
+      ls_usages_add (&net->usages, topology->host_memory[node], 1);
+  }
+  LsChoice choice = {.plan = ls_plan_new_copy (topology, &net->usages),
+                     .protocol = LS_PROTOCOL_IDEAL};
+  g_ptr_array_add (net->owned_copies, choice.plan);
+  return transfer_new (net, NULL, &choice, descriptor, latency_s);
+}
+
+/* --- the expander ----------------------------------------------------------------------------- */
+
+static const LsDescriptor *descriptor_of (const LsNet *net, guint number) {
+  LS_REQUIRE (number < net->descriptors->len, "descriptor %u of %u", number, net->descriptors->len);
+  return &g_array_index (net->descriptors, LsDescriptor, number);
+}
+
+static LsTransfer *keep (LsNet *net, const Key *key, LsTransfer *transfer) {
+  g_hash_table_insert (net->transfers, g_memdup2 (key, sizeof *key), transfer);
+  return transfer;
+}
+
+static LsGroupPlans *plans_of (LsNet *net, Key key, const guint *gpus, guint n) {
+  key.descriptor = 0;
+  LsGroupPlans *plans = g_hash_table_lookup (net->plans, &key);
+  if (plans == NULL) {
+    plans = ls_group_plans_new (net->topology, gpus, n);
+    g_hash_table_insert (net->plans, g_memdup2 (&key, sizeof key), plans);
+  }
+  return plans;
+}
+
+static const LsTransfer *expand_collective (gpointer self, guint group, guint descriptor) {
+  LsNet *net = self;
+  Key key = {.kind = 0, .a = group, .descriptor = descriptor};
+  const LsTransfer *known = g_hash_table_lookup (net->transfers, &key);
+  if (known != NULL)
+    return known;
+  const LsDescriptor *what = descriptor_of (net, descriptor);
+  guint n = ls_engine_group_size (net->engine, group);
+  if (n < 2 || what->bytes == 0 || what->op == LS_COLLECTIVE_BARRIER)
+    return keep (net, &key, nothing_new (what));
+  const guint32 *ranks = ls_engine_group_ranks (net->engine, group);
+  g_autofree guint *gpus = g_new (guint, n);
+  for (guint i = 0; i < n; i++)
+    gpus[i] = gpu_of (net, ranks[i]);
+  return keep (net, &key, group_transfer_new (net, plans_of (net, key, gpus, n), what));
+}
+
+static const LsTransfer *expand_message (gpointer self, guint rank_from, guint rank_to,
+                                         guint descriptor) {
+  LsNet *net = self;
+  guint gpus[2] = {gpu_of (net, rank_from), gpu_of (net, rank_to)};
+  Key key = {.kind = 1, .a = gpus[0], .b = gpus[1], .descriptor = descriptor};
+  const LsTransfer *known = g_hash_table_lookup (net->transfers, &key);
+  if (known != NULL)
+    return known;
+  const LsDescriptor *what = descriptor_of (net, descriptor);
+  if (gpus[0] == gpus[1] || what->bytes == 0)
+    return keep (net, &key, nothing_new (what));
+  return keep (net, &key, message_transfer_new (net, plans_of (net, key, gpus, 2), what));
+}
+
+static const LsTransfer *expand_copy (gpointer self, guint rank, guint descriptor) {
+  LsNet *net = self;
+  guint gpu = gpu_of (net, rank);
+  Key key = {.kind = 2, .a = gpu, .descriptor = descriptor};
+  const LsTransfer *known = g_hash_table_lookup (net->transfers, &key);
+  if (known != NULL)
+    return known;
+  const LsDescriptor *what = descriptor_of (net, descriptor);
+  return keep (net, &key,
+               what->bytes == 0 ? nothing_new (what) : copy_transfer_new (net, gpu, what));
+}
+
+const LsExpander *ls_net_expander (void) {
+  static const LsExpander expander = {
+      .collective = expand_collective, .message = expand_message, .copy = expand_copy};
+  return &expander;
+}
+
+/* --- closed forms ----------------------------------------------------------------------------- */
+
+const LsTransfer *ls_net_transfer (LsNet *net, const guint *gpus, guint n,
+                                   const LsDescriptor *descriptor) {
+  LsTransfer *transfer;
+  gboolean copy = descriptor->op > LS_COLLECTIVE_BARRIER;
+  if (descriptor->bytes == 0 || descriptor->op == LS_COLLECTIVE_BARRIER || (n < 2 && !copy))
+    transfer = nothing_new (descriptor);
+  else if (copy)
+    transfer = copy_transfer_new (net, gpus[0], descriptor);
+  else {
+    LsGroupPlans *plans = ls_group_plans_new (net->topology, gpus, n);
+    g_ptr_array_add (net->owned_plans, plans);
+    transfer = descriptor->op == LS_COLLECTIVE_SEND_RECV
+                   ? message_transfer_new (net, plans, descriptor)
+                   : group_transfer_new (net, plans, descriptor);
+  }
+  g_ptr_array_add (net->owned, transfer);
+  return transfer;
+}
+
+LsNetEstimate ls_net_estimate (LsNet *net, const guint *gpus, guint n,
+                               const LsDescriptor *descriptor) {
+  const LsTransfer *transfer = ls_net_transfer (net, gpus, n, descriptor);
+  LsNetEstimate estimate = {.algorithm = transfer->algorithm, .protocol = transfer->protocol};
+  for (guint i = 0; i < transfer->n_phases; i++) {
+    const LsPhase *phase = &transfer->phases[i];
+    double rate = phase->rate_cap > 0 ? ls_rate_to_per_s (phase->rate_cap) : INFINITY;
+    for (guint j = 0; j < phase->n_usages; j++) {
+      const LsNetResource *resource = ls_net_resource_of (net, phase->usages[j].resource);
+      gboolean memory =
+          resource->kind == LS_RESOURCE_HBM || resource->kind == LS_RESOURCE_HOST_MEMORY;
+      double usage = (double) phase->usages[j].usage / (double) LS_USAGE_ONE;
+      rate = MIN (rate, (memory ? 0.5 : 1) * resource->per_s / usage);
+    }
+    estimate.latency_s += ls_time_s_from_ps (phase->latency_ps);
+    if (phase->work_bytes > 0)
+      estimate.time_s += (double) phase->work_bytes / rate;
+  }
+  estimate.time_s += estimate.latency_s;
+  if (estimate.time_s > 0) {
+    estimate.algbw_bytes_per_s = (double) descriptor->bytes / estimate.time_s;
+    estimate.busbw_bytes_per_s =
+        estimate.algbw_bytes_per_s * ls_collective_bus_factor (descriptor->op, n);
+  }
+  return estimate;
+}

@@ -1,0 +1,41 @@
+/* Paths through a cluster: which resources a byte from here to there uses.
+ *
+ * Model:      inside a node: the link between two GPUs where there is one; else up over PCIe, through
+ *             host memory (written and read again, as without peer access; GPUs behind one PCIe
+ *             switch do without), and down. Between nodes: from the GPU over PCIe to its own adapters
+ *             (GPU k of g has the k-th share of them), the leaf switches, and back. Adapters of equal
+ *             number face each other, so that rails stay apart where both ends have the same set.
+ * Routing:    spray spreads over all spines evenly; ECMP takes one, by a hash of both adapters.
+ * Cost:       O(1) per adapter of the GPU.
+ */
+#pragma once
+
+#include "net/topology.h"
+#include "net/usage.h"
+
+/* What a hop crosses, in order of latency. */
+typedef enum { LS_HOP_NONE, LS_HOP_LINK, LS_HOP_PCIE, LS_HOP_NET } LsHop;
+
+/* Adds a flow of `amount` bytes per byte of progress from one GPU to another, different one. */
+LsHop ls_route_gpus (const LsTopology *topology, LsUsages *usages, guint from, guint to,
+                     double amount);
+/* The same inside a node without network, whatever joins them. */
+LsHop ls_route_inside (const LsTopology *topology, LsUsages *usages, guint from, guint to,
+                       double amount);
+
+/* The adapters of the compute set that GPU `local` of `node` owns: the first and how many. */
+guint ls_route_gpu_nics (const LsNodeSpec *node, const LsNicSet *set, guint local, guint *count);
+/* Switches between two nodes: 1 under one leaf of every rail, else 3. */
+guint ls_route_switches (const LsTopology *topology, guint node_a, guint node_b);
+/* Adds a flow spread over adapters: `from[0..n_from)` of node a to `to[0..n_to)` of node b. */
+void ls_route_nics (const LsTopology *topology, LsUsages *usages, guint node_a, const guint *from,
+                    guint n_from, guint node_b, const guint *to, guint n_to, double amount);
+
+/* Between a GPU and its host: up (to the host) or down, host memory included. */
+void ls_route_host (const LsTopology *topology, LsUsages *usages, guint gpu, gboolean up,
+                    double amount);
+/* Between a node's host memory and the storage service or, without one, its drives. FALSE: neither. */
+gboolean ls_route_storage (const LsTopology *topology, LsUsages *usages, guint node, gboolean read,
+                           double amount);
+/* The spine (0 .. n - 1) that ECMP picks for a pair of adapters. */
+guint ls_route_hash (guint node_a, guint nic_a, guint node_b, guint nic_b, guint n);
