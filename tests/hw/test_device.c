@@ -143,6 +143,7 @@ START_TEST (frameworks_name_generations) {
       {"Megatron-LM 2021", "megatron-2021"},
       {"Megatron-LM Jan 2021 (before interleaving)", "megatron-2021"},
       {"Megatron-LM + DeepSpeed ZeRO-3", "megatron-2021"},
+      {"Megatron-DeepSpeed (BigScience)", "megatron-deepspeed"},
       {"Megatron-LM 2022", "megatron-2022"},
       {"Megatron-Core r0.8.0", "megatron-core"},
       {"Composer + PyTorch FSDP (mosaicml/pytorch 2.1.0_cu121 per sweep.sh)", "pytorch-fsdp-2.1"},
