@@ -22,6 +22,7 @@ typedef struct {
   LsConfigErrors *errors;
   const char *file;     /* owned by the caller's GStringChunk */
   int option_column;    /* of the first byte of an option's value; 0: a file */
+  int length;           /* of the text */
   GHashTable *anchors;  /* name -> node; NULL while the node is being read */
   GPtrArray *discarded; /* values of duplicate keys */
   guint copies;
@@ -36,6 +37,22 @@ static LsConfigPosition position_of_mark (const Reader *reader, const struct fy_
   if (reader->option_column > 0)
     return (LsConfigPosition){reader->file, 0, reader->option_column + (int) mark->input_pos};
   return (LsConfigPosition){reader->file, mark->line + 1, mark->column + 1};
+}
+
+/* libfyaml marks quoted scalars and aliases behind their first sign; people look at the sign. */
+static LsConfigPosition position_of_event (const Reader *reader, struct fy_event *event,
+                                           LsConfigPosition fallback) {
+  LsConfigPosition position = position_of_mark (reader, fy_event_start_mark (event), fallback);
+  gboolean behind = event->type == FYET_ALIAS;
+
+  if (event->type == FYET_SCALAR && event->scalar.value != NULL) {
+    enum fy_scalar_style style = fy_scalar_token_get_style (event->scalar.value);
+
+    behind = style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED;
+  }
+  if (behind && position.column > 1)
+    position.column--;
+  return position;
 }
 
 static LsConfigPosition start_of (const Reader *reader) {
@@ -60,7 +77,7 @@ static void add_syntax_error (Reader *reader) {
     return;
   }
   if (reader->option_column > 0)
-    position.column += MAX (fault->column - 1, 0);
+    position.column += fault->line > 1 ? reader->length : MAX (fault->column - 1, 0);
   else {
     position.line = MAX (fault->line, 1);
     position.column = MAX (fault->column, 1);
@@ -173,7 +190,7 @@ static char *read_key (Reader *reader, struct fy_event *event, LsConfigPosition 
   char *key = NULL;
   gsize length = 0;
 
-  *position = position_of_mark (reader, fy_event_start_mark (event), *position);
+  *position = position_of_event (reader, event, *position);
   if (event->type == FYET_SCALAR) {
     key = token_text (event->scalar.value, &length);
     if (key == NULL)
@@ -273,7 +290,7 @@ static gboolean has_tag (struct fy_event *event) {
 /* The value that begins with @event (freed here). NULL after an error. */
 static LsConfigNode *read_value (Reader *reader, struct fy_event *event, guint depth) {
   LsConfigPosition none = {reader->file, 0, 0};
-  LsConfigPosition position = position_of_mark (reader, fy_event_start_mark (event), none);
+  LsConfigPosition position = position_of_event (reader, event, none);
   gsize length = 0;
   g_autofree char *anchor = token_text (anchor_token (event), &length);
   LsConfigNode *node = NULL;
