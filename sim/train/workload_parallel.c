@@ -1,0 +1,201 @@
+/* The parallel layout from a scenario, and what contradicts it.
+ *
+ * Invariants: every contradiction is reported, each where the user can mend it.
+ */
+#include <string.h>
+
+#include "base/assert.h"
+#include "train/workload_reader.h"
+
+#define W "workload."
+
+static const char *schedule_word (guint i) {
+  return ls_schedule_name ((LsScheduleKind) i);
+}
+
+static void read_order (LsWorkloadReader *r) {
+  static const LsAxis known[] = {LS_AXIS_TENSOR, LS_AXIS_CONTEXT, LS_AXIS_EXPERT, LS_AXIS_DATA,
+                                 LS_AXIS_PIPELINE};
+  const char *const path = W "parallel.order";
+  const guint n = ls_config_get_length (r->config, path);
+  LsLayout *layout = &r->workload->layout;
+  guint filled = 0, seen = 0;
+
+  if (!ls_reader_has (r, path))
+    return;
+  for (guint i = 0; i < n; i++) {
+    g_autofree char *item = g_strdup_printf ("%s.%u", path, i);
+    const char *word = ls_config_get_string (r->config, item);
+
+    for (guint a = 0; a < G_N_ELEMENTS (known); a++) {
+      if (g_strcmp0 (word, ls_axis_name (known[a])) != 0)
+        continue;
+      if (seen & (1u << a))
+        ls_reader_fault (r, item, "%s stands twice", word);
+      else if (known[a] != LS_AXIS_CONTEXT && known[a] != LS_AXIS_EXPERT)
+        layout->order[filled++] = known[a];
+      seen |= 1u << a;
+    }
+  }
+  if (filled < LS_LAYOUT_AXES && r->fine)
+    ls_reader_fault (r, path, "needs each of tensor, data and pipeline once");
+}
+
+static void read_layers_per_stage (LsWorkloadReader *r) {
+  const char *const path = W "parallel.layers_per_stage";
+  const guint stages = r->workload->layout.pipeline;
+  const guint n = ls_config_get_length (r->config, path);
+
+  if (!ls_reader_has (r, path))
+    return;
+  if (n != stages) {
+    ls_reader_fault (r, path, "has %u numbers for %u pipeline stages", n, stages);
+    return;
+  }
+  r->workload->layers_per_stage = g_new0 (guint, n);
+  for (guint i = 0; i < n; i++) {
+    g_autofree char *item = g_strdup_printf ("%s.%u", path, i);
+
+    r->workload->layers_per_stage[i] = (guint) ls_config_get_int (r->config, item);
+  }
+}
+
+/* Every size that the tensor ranks cannot split, one fault each. */
+static void check_tensor (LsWorkloadReader *r) {
+  const LsModel *model = r->workload->model;
+  const LsTransformer *t = &model->transformer;
+  const guint tensor = r->workload->layout.tensor;
+  const struct {
+    const char *what;
+    gint64 size;
+  } sizes[] = {{"heads", t->heads},
+               {"key and value heads", t->kv_heads},
+               {"columns of the MLP (ffn)", t->ffn}};
+
+  if (model->kind == LS_MODEL_LAYERS) {
+    if (tensor > 1)
+      ls_reader_fault (r, W "parallel.tensor", "a network of elements cannot be split; use 1");
+    return;
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    if (sizes[i].size % tensor != 0)
+      ls_reader_fault (r, W "parallel.tensor",
+                       "%u does not divide the %" G_GINT64_FORMAT " %s; use a divisor", tensor,
+                       sizes[i].size, sizes[i].what);
+  if (r->workload->sequence_parallel && r->workload->seq_len % tensor != 0)
+    ls_reader_fault (r, W "parallel.sequence_parallel",
+                     "tensor %u does not divide seq_len = %" G_GINT64_FORMAT
+                     "; turn it off or use a divisor",
+                     tensor, r->workload->seq_len);
+}
+
+static void check_pipeline (LsWorkloadReader *r) {
+  const guint stages = r->workload->layout.pipeline,
+              layers = ls_model_n_layers (r->workload->model);
+  const guint *given = r->workload->layers_per_stage;
+  guint64 sum = 0;
+
+  if (given != NULL) {
+    for (guint i = 0; i < stages; i++)
+      sum += given[i];
+    if (sum != layers)
+      ls_reader_fault (r, W "parallel.layers_per_stage",
+                       "adds up to %" G_GUINT64_FORMAT "; the model has %u layers", sum, layers);
+    if (r->workload->model->kind == LS_MODEL_LAYERS)
+      for (guint i = 0; i < stages; i++)
+        if (given[i] == 0)
+          ls_reader_fault (r, W "parallel.layers_per_stage", "stage %u has no layer", i);
+    for (guint i = 1; i + 1 < stages; i++)
+      if (given[i] == 0 && r->workload->model->kind == LS_MODEL_TRANSFORMER)
+        ls_reader_fault (r, W "parallel.layers_per_stage", "stage %u has no layer", i);
+    return;
+  }
+  if (ls_reader_has (r, W "parallel.layers_per_stage"))
+    return; /* reported */
+  if (stages > layers)
+    ls_reader_fault (r, W "parallel.pipeline", "%u stages are more than the %u layers", stages,
+                     layers);
+  else if (r->workload->model->kind == LS_MODEL_TRANSFORMER && layers % stages != 0)
+    ls_reader_fault (r, W "parallel.pipeline",
+                     "%u does not divide the %u layers; use a divisor or give layers_per_stage",
+                     stages, layers);
+}
+
+/* Ranks against GPUs; data = auto takes what is there. */
+static void resolve_ranks (LsWorkloadReader *r) {
+  LsLayout *layout = &r->workload->layout;
+  const gint64 replica = (gint64) layout->tensor * layout->pipeline;
+  const gint64 gpus = r->cluster != NULL ? ls_cluster_n_gpus (r->cluster) : 0;
+  gint64 data = ls_config_is_word (r->config, W "parallel.data", "auto")
+                    ? 0
+                    : ls_config_get_int (r->config, W "parallel.data");
+
+  if (r->cluster == NULL) {
+    r->fine = FALSE;
+    layout->data = 1;
+    return;
+  }
+  r->workload->gpus = (guint) gpus;
+  if (replica * MAX (data, 1) > gpus) {
+    ls_reader_fault (r,
+                     data > 1               ? W "parallel.data"
+                     : layout->pipeline > 1 ? W "parallel.pipeline"
+                                            : W "parallel.tensor",
+                     "tensor %u x pipeline %u%s needs %" G_GINT64_FORMAT
+                     " GPUs; the cluster has %" G_GINT64_FORMAT,
+                     layout->tensor, layout->pipeline, data > 1 ? " x data" : "",
+                     replica * MAX (data, 1), gpus);
+    layout->data = 1;
+    return;
+  }
+  if (data == 0)
+    data = gpus / replica;
+  layout->data = (guint) data;
+  layout->ranks = (guint) (replica * data);
+  if (layout->ranks < gpus)
+    ls_config_warning_at (r->config, r->errors, W "parallel",
+                          "%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " GPUs are idle",
+                          gpus - (gint64) layout->ranks, gpus);
+}
+
+void ls_reader_parallel (LsWorkloadReader *r) {
+  LsWorkload *w = r->workload;
+
+  w->layout = ls_layout ((guint) ls_config_get_int (r->config, W "parallel.tensor"), 1,
+                         (guint) ls_config_get_int (r->config, W "parallel.pipeline"));
+  w->sequence_parallel = ls_config_get_bool (r->config, W "parallel.sequence_parallel");
+  w->schedule =
+      (LsScheduleKind) ls_reader_word (r, W "parallel.schedule", schedule_word, LS_N_SCHEDULES);
+  read_order (r);
+  if (w->layout.tensor == 1) {
+    ls_reader_no_effect (r, W "parallel.sequence_parallel", "parallel.tensor is 1");
+    w->sequence_parallel = FALSE;
+  }
+  if (w->layout.pipeline == 1)
+    ls_reader_no_effect (r, W "parallel.schedule", "parallel.pipeline is 1");
+  read_layers_per_stage (r);
+  check_tensor (r);
+  check_pipeline (r);
+  resolve_ranks (r);
+}
+
+/* Keys of `zero` that cannot matter in this layout. */
+void ls_reader_check_zero (LsWorkloadReader *r) {
+  static const char *const keys[] = {W "zero.stage", W "zero.overlap", W "zero.bucket",
+                                     W "zero.prefetch"};
+  const LsZero *zero = &r->workload->zero;
+
+  if (r->workload->layout.data == 1) {
+    for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
+      if (i > 0 || zero->stage > 0)
+        ls_reader_no_effect (r, keys[i],
+                             "there is one data-parallel rank: nothing to shard or reduce");
+    return;
+  }
+  if (zero->stage == 3)
+    ls_reader_no_effect (r, keys[2], "stage 3 reduces layer by layer");
+  else
+    ls_reader_no_effect (r, keys[3], "only stage 3 gathers parameters layer by layer");
+  if (zero->stage == 3 && !zero->overlap)
+    ls_reader_no_effect (r, keys[3], "zero.overlap is false");
+}

@@ -1,0 +1,340 @@
+/* Workloads from a scenario: values first, then what contradicts what, with the place of each.
+ *
+ * Invariants: all faults that can be seen are reported in one go; a result is returned only without
+ *             any. A key that is given and cannot matter is marked with the reason.
+ */
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/error.h"
+#include "base/time.h"
+#include "train/stage.h"
+#include "train/workload_reader.h"
+
+#define W "workload."
+
+void ls_reader_fault (LsWorkloadReader *r, const char *path, const char *format, ...) {
+  g_autofree char *message = NULL;
+  va_list args;
+
+  va_start (args, format);
+  message = g_strdup_vprintf (format, args);
+  va_end (args);
+  ls_config_error_at (r->config, r->errors, path, "%s", message);
+  r->fine = FALSE;
+}
+
+gboolean ls_reader_has (const LsWorkloadReader *r, const char *path) {
+  return ls_config_has (r->config, path);
+}
+
+void ls_reader_no_effect (LsWorkloadReader *r, const char *path, const char *reason) {
+  if (ls_reader_has (r, path))
+    ls_config_no_effect (r->config, path, reason);
+}
+
+guint ls_reader_word (LsWorkloadReader *r, const char *path, const char *(*name) (guint), guint n) {
+  const char *word = ls_config_get_string (r->config, path);
+  guint i = 0;
+
+  while (i < n && g_strcmp0 (word, name (i)) != 0)
+    i++;
+  LS_REQUIRE (i < n, "%s: the word %s passed the schema", path, word);
+  return i;
+}
+
+#define NAMER(function, getter, type)     \
+  static const char *function (guint i) { \
+    return getter ((type) i);             \
+  }
+NAMER (mode_word, ls_recompute_mode_name, LsRecomputeMode)
+NAMER (unit_word, ls_recompute_unit_name, LsRecomputeUnit)
+NAMER (optimizer_word, ls_optimizer_name, LsOptimizerKind)
+NAMER (attention_word, ls_attention_name, LsAttention)
+
+/* --- precision ------------------------------------------------------------------------------ */
+
+/* A format that the schema has checked; `otherwise` when the key is absent. */
+static LsFormat read_format (LsWorkloadReader *r, const char *path, LsFormat otherwise) {
+  LsFormat format = otherwise;
+  gboolean known = TRUE;
+
+  if (ls_reader_has (r, path))
+    known = ls_format_parse (ls_config_get_string (r->config, path), &format, NULL);
+  LS_REQUIRE (known, "%s passed the schema", path);
+  return format;
+}
+
+/* What one word means: source: Micikevicius et al. 2018 (fp16: 16 bytes per parameter with Adam),
+ * Megatron-LM (bf16 accumulates gradients in fp32: 18 bytes). */
+static LsPrecision precision_of (LsFormat word) {
+  const gboolean narrow = word == LS_FORMAT_FP16 || word == LS_FORMAT_BF16;
+  LsPrecision p = {
+      .compute = word,
+      .parameters = narrow ? word : LS_FORMAT_FP32,
+      .gradients = word == LS_FORMAT_FP16 ? word : LS_FORMAT_FP32,
+      .master = LS_FORMAT_FP32,
+      .master_used = narrow,
+      .optimizer = LS_FORMAT_FP32,
+  };
+
+  p.communication = p.gradients;
+  return p;
+}
+
+static void read_precision (LsWorkloadReader *r) {
+  const char *const own = W "precision.compute", *const preset = W "precision.preset";
+  const LsFormat word = ls_reader_has (r, preset) ? read_format (r, preset, LS_FORMAT_BF16)
+                                                  : read_format (r, own, LS_FORMAT_BF16);
+  LsPrecision p = precision_of (word);
+
+  p.compute = read_format (r, own, p.compute);
+  p.parameters = read_format (r, W "precision.parameters", p.parameters);
+  p.gradients = read_format (r, W "precision.gradients", p.gradients);
+  if (ls_reader_has (r, W "precision.master")) {
+    p.master_used = !ls_config_is_word (r->config, W "precision.master", "none");
+    if (p.master_used)
+      p.master = read_format (r, W "precision.master", p.master);
+  }
+  p.optimizer = read_format (r, W "precision.optimizer", p.optimizer);
+  p.communication = read_format (r, W "precision.communication", p.gradients);
+  r->workload->precision = p;
+}
+
+/* A compute format that the accelerators lack runs as another: a warning, once. */
+static void check_formats (LsWorkloadReader *r) {
+  const char *path =
+      ls_reader_has (r, W "precision.compute") ? W "precision.compute" : W "precision";
+
+  for (guint g = 0; r->cluster != NULL && g < ls_cluster_n_groups (r->cluster); g++) {
+    const LsAccelerator *gpu = ls_cluster_group (r->cluster, g)->node.gpu;
+    const LsFormat wanted = r->workload->precision.compute;
+    const char *why = NULL;
+    const LsFormat effective = ls_accelerator_effective_format (gpu, wanted, &why);
+
+    if (effective != wanted)
+      ls_config_warning_at (r->config, r->errors, path,
+                            "%s has no native %s and computes in %s%s%s", gpu->name,
+                            ls_format_name (wanted), ls_format_name (effective),
+                            why != NULL ? ": " : "", why != NULL ? why : "");
+  }
+}
+
+/* --- plain values --------------------------------------------------------------------------- */
+
+static void read_software (LsWorkloadReader *r) {
+  g_autoptr (GError) error = NULL;
+  const char *name = ls_config_get_string (r->config, W "software.generation");
+  const LsSoftware *software = ls_software_find (name, &error);
+
+  if (software == NULL)
+    ls_reader_fault (r, W "software.generation", "%s", error->message);
+  else
+    r->workload->software = software;
+  r->workload->attention = r->workload->software->attention;
+  if (!ls_reader_has (r, W "software.attention"))
+    return;
+  if (!ls_model_has_tokens (r->workload->model)) {
+    ls_reader_no_effect (r, W "software.attention", "the model has no attention");
+    return;
+  }
+  r->workload->attention =
+      (LsAttention) ls_reader_word (r, W "software.attention", attention_word, LS_N_ATTENTIONS);
+}
+
+static void read_zero (LsWorkloadReader *r) {
+  LsZero *zero = &r->workload->zero;
+
+  zero->stage = (int) ls_config_get_int (r->config, W "zero.stage");
+  zero->overlap = ls_config_get_bool (r->config, W "zero.overlap");
+  zero->bucket_bytes = ls_config_get_size_bytes (r->config, W "zero.bucket");
+  zero->prefetch = ls_config_get_int (r->config, W "zero.prefetch");
+}
+
+static void read_recompute (LsWorkloadReader *r) {
+  LsRecompute *recompute = &r->workload->recompute;
+  const char *const layers = W "recompute.layers";
+
+  recompute->mode =
+      (LsRecomputeMode) ls_reader_word (r, W "recompute.mode", mode_word, LS_N_RECOMPUTE_MODES);
+  recompute->unit =
+      (LsRecomputeUnit) ls_reader_word (r, W "recompute.unit", unit_word, LS_N_RECOMPUTE_UNITS);
+  recompute->every = ls_config_get_int (r->config, W "recompute.every");
+  recompute->layers = ls_config_is_word (r->config, layers, "all")
+                          ? G_MAXINT64
+                          : ls_config_get_int (r->config, layers);
+  if (recompute->mode != LS_RECOMPUTE_FULL) {
+    ls_reader_no_effect (r, W "recompute.unit", "only with recompute.mode full");
+    ls_reader_no_effect (r, W "recompute.every", "only with recompute.mode full");
+  }
+  if (recompute->mode == LS_RECOMPUTE_NONE)
+    ls_reader_no_effect (r, layers, "recompute.mode is none");
+  if (recompute->mode == LS_RECOMPUTE_SELECTIVE && ls_reader_has (r, W "recompute.mode") &&
+      (!ls_model_has_tokens (r->workload->model) || ls_attention_is_flash (r->workload->attention)))
+    ls_config_no_effect (r->config, W "recompute.mode",
+                         "selective recompute repeats the attention core, and this run has none to "
+                         "repeat (flash attention keeps nothing of it)");
+}
+
+static void read_optimizer (LsWorkloadReader *r) {
+  LsOptimizer *optimizer = &r->workload->optimizer;
+
+  optimizer->kind =
+      (LsOptimizerKind) ls_reader_word (r, W "optimizer.kind", optimizer_word, LS_N_OPTIMIZERS);
+  if (optimizer->kind == LS_OPTIMIZER_SGD)
+    optimizer->momentum = ls_config_get_number (r->config, W "optimizer.momentum");
+  else
+    ls_reader_no_effect (r, W "optimizer.momentum", "only with optimizer.kind sgd");
+  if (ls_optimizer_moments (optimizer) == 0)
+    ls_reader_no_effect (r, W "precision.optimizer", "the optimizer keeps no moments");
+  /* The only policy so far; read so that the key counts as used. */
+  (void) ls_config_get_string (r->config, W "update.policy");
+}
+
+static void read_input (LsWorkloadReader *r) {
+  static const char *const keys[] = {W "input.bytes_per_sample", W "input.cpu_time_per_sample",
+                                     W "input.device_bytes_per_sample", W "input.prefetch"};
+  LsInput *input = &r->workload->input;
+
+  input->threads = ls_config_get_int (r->config, W "input.threads");
+  if (input->threads == 0) {
+    for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
+      ls_reader_no_effect (r, keys[i], "input.threads is 0");
+    return;
+  }
+  input->bytes_per_sample = ls_config_get_size_bytes (r->config, keys[0]);
+  input->cpu_s_per_sample = ls_config_get_quantity (r->config, keys[1]);
+  input->device_bytes_per_sample = ls_config_get_size_bytes (r->config, keys[2]);
+  input->prefetch = ls_config_get_int (r->config, keys[3]);
+  if (input->bytes_per_sample > 0 && r->cluster != NULL &&
+      !ls_cluster_storage (r->cluster)->present)
+    ls_reader_fault (r, keys[0], "the cluster has no storage to read from; give cluster.storage");
+}
+
+/* --- batch ---------------------------------------------------------------------------------- */
+
+static void read_sequence (LsWorkloadReader *r) {
+  LsWorkload *w = r->workload;
+  const LsTransformer *t = &w->model->transformer;
+
+  w->micro_batch = ls_config_get_int (r->config, W "batch.micro");
+  if (!ls_model_has_tokens (w->model)) {
+    ls_reader_no_effect (r, W "batch.seq_len", "samples of this model are no sequences");
+    w->seq_len = 1;
+    return;
+  }
+  w->seq_len = ls_reader_has (r, W "batch.seq_len")
+                   ? ls_config_get_int (r->config, W "batch.seq_len")
+                   : t->max_seq;
+  if (t->learned_positions && w->seq_len > t->max_seq)
+    ls_reader_fault (r, W "batch.seq_len",
+                     "%" G_GINT64_FORMAT " is longer than the model's table of %" G_GINT64_FORMAT
+                     " learned positions; shorten it or set model.max_seq",
+                     w->seq_len, t->max_seq);
+}
+
+static void read_batch (LsWorkloadReader *r) {
+  LsWorkload *w = r->workload;
+  const gint64 one = w->micro_batch * (gint64) w->layout.data;
+
+  w->global_batch =
+      ls_reader_has (r, W "batch.global") ? ls_config_get_int (r->config, W "batch.global") : one;
+  if (r->cluster != NULL && w->global_batch % one != 0)
+    ls_reader_fault (r, W "batch.global",
+                     "%" G_GINT64_FORMAT " is no multiple of micro-batch %" G_GINT64_FORMAT
+                     " x %u data-parallel ranks = %" G_GINT64_FORMAT,
+                     w->global_batch, w->micro_batch, w->layout.data, one);
+}
+
+/* Sizes whose products would leave 64 bits of bytes; in doubles, with a margin. */
+static gboolean is_too_large (const LsWorkload *w) {
+  const LsTransformer *t = &w->model->transformer;
+  const double tokens = (double) w->micro_batch * (double) w->seq_len;
+  double largest = 0;
+
+  if (w->model->kind == LS_MODEL_TRANSFORMER) {
+    largest = MAX (tokens * (double) MAX (MAX (t->vocab, 3 * t->ffn), t->hidden),
+                   tokens * (double) w->seq_len * (double) t->heads) *
+              (double) t->layers;
+  } else {
+    for (guint i = 0; i < w->model->n_elements; i++) {
+      const LsElement *e = &w->model->elements[i];
+
+      largest +=
+          (double) w->micro_batch * (double) MAX (e->in_channels * e->in_height * e->in_width,
+                                                  e->out_channels * e->out_height * e->out_width);
+    }
+  }
+  return largest > 1e16;
+}
+
+/* The cost model says when a kernel is too long for the clock. */
+static void check_costs (LsWorkloadReader *r) {
+  const LsWorkload *w = r->workload;
+
+  for (guint number = 0; number < w->layout.pipeline; number += MAX (w->layout.pipeline - 1, 1)) {
+    g_autoptr (LsStage) stage = ls_stage_new (w, number, ls_cluster_gpu (r->cluster, 0));
+
+    for (guint run = 0; run < stage->n_runs; run++) {
+      const LsLayerPlan *plan = stage->runs[run].plan;
+
+      for (guint i = 0; i < plan->n_forward + plan->n_backward; i++)
+        if ((i < plan->n_forward ? plan->forward[i] : plan->backward[i - plan->n_forward])
+                .cost.overflow) {
+          ls_reader_fault (r, W "batch", "a kernel (%s) would take longer than 100 days",
+                           plan->name);
+          return;
+        }
+    }
+  }
+}
+
+/* --- all together --------------------------------------------------------------------------- */
+
+static void read_all (LsWorkloadReader *r) {
+  g_autoptr (GError) error = NULL;
+
+  read_precision (r);
+  read_software (r);
+  read_zero (r);
+  read_recompute (r);
+  read_optimizer (r);
+  read_input (r);
+  read_sequence (r);
+  ls_reader_parallel (r);
+  read_batch (r);
+  ls_reader_check_zero (r);
+  check_formats (r);
+  r->workload->steps = ls_config_get_int (r->config, W "stop.steps");
+  if (is_too_large (r->workload))
+    ls_reader_fault (r, W "batch", "the tensors of a micro-batch are too large to simulate");
+  if (!r->fine)
+    return;
+  if (!ls_workload_resolve (r->workload, &error))
+    ls_reader_fault (r, "workload", "%s", error->message);
+  else
+    check_costs (r);
+}
+
+LsWorkload *ls_workload_new (LsConfig *config, const LsCluster *cluster, LsConfigErrors *errors) {
+  LsWorkloadReader reader = {.config = config, .cluster = cluster, .errors = errors, .fine = TRUE};
+  LsModel *model = ls_workload_read_model (config, errors);
+
+  if (model == NULL) {
+    /* Go on with a stand-in, so that faults elsewhere are found in the same go. */
+    model = ls_model_new_preset ("mlp-mnist", NULL);
+    reader.fine = FALSE;
+    reader.workload = ls_workload_new_default (model, 1);
+    read_precision (&reader);
+    read_software (&reader);
+    read_optimizer (&reader);
+    ls_workload_free (reader.workload);
+    return NULL;
+  }
+  reader.workload = ls_workload_new_default (model, 1);
+  read_all (&reader);
+  if (reader.fine)
+    return reader.workload;
+  ls_workload_free (reader.workload);
+  return NULL;
+}

@@ -1,0 +1,29 @@
+/* What reading a workload from a scenario shares between its files.
+ *
+ * Ownership: a reader borrows all it points to but the workload, which its maker frees or returns.
+ */
+#pragma once
+
+#include "train/workload_keys.h"
+
+typedef struct {
+  LsConfig *config;
+  const LsCluster *cluster; /* NULL: faulty */
+  LsConfigErrors *errors;
+  LsWorkload *workload;
+  gboolean fine;
+} LsWorkloadReader;
+
+/* A fault at a key; the workload is then not returned. */
+void ls_reader_fault (LsWorkloadReader *r, const char *path, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);
+gboolean ls_reader_has (const LsWorkloadReader *r, const char *path);
+/* The key, if given, has no effect for this reason. */
+void ls_reader_no_effect (LsWorkloadReader *r, const char *path, const char *reason);
+/* Position of the value of a WORD key among n names that the schema has checked already. */
+guint ls_reader_word (LsWorkloadReader *r, const char *path, const char *(*name) (guint), guint n);
+
+/* `workload.parallel`: sizes, order, stages; against model, sequence and cluster. */
+void ls_reader_parallel (LsWorkloadReader *r);
+/* Keys of `zero` that cannot matter in this layout. */
+void ls_reader_check_zero (LsWorkloadReader *r);

@@ -1,0 +1,325 @@
+/* Workloads: from text to record, and what is said of files that are wrong. */
+#include <check.h>
+#include <string.h>
+
+#include "config/tables.h"
+#include "net/cluster.h"
+#include "train/workload_keys.h"
+
+#define CLUSTER "lockstep: 1\ncluster: {nodes: 1, node: dgx-h100}\n"
+#define V100 "lockstep: 1\ncluster: {nodes: 1, node: dgx-1-v100}\n"
+
+typedef struct {
+  LsConfigSchema *schema;
+  LsConfig *config;
+  LsConfigErrors *errors;
+  LsCluster *cluster;
+  LsWorkload *workload;
+  char *text; /* of errors and warnings */
+} Fixture;
+
+/* Reads a scenario; never fails by itself. */
+static void load (Fixture *f, const char *cluster, const char *workload) {
+  const LsConfigKey *const tables[] = {ls_config_keys, ls_config_later_keys, ls_cluster_keys,
+                                       ls_workload_keys, NULL};
+  g_autoptr (LsConfigBuilder) builder = NULL;
+
+  f->schema = ls_config_schema_new (tables);
+  f->errors = ls_config_errors_new ();
+  f->cluster = NULL;
+  f->workload = NULL;
+  builder = ls_config_builder_new (f->schema);
+  ls_config_builder_add_text (builder, "cluster.yaml", cluster, -1);
+  ls_config_builder_add_text (builder, "work.yaml", workload, -1);
+  f->config = ls_config_builder_build (builder, f->errors);
+  if (f->config != NULL && ls_config_is_readable (f->config)) {
+    f->cluster = ls_cluster_new (f->config, f->errors);
+    f->workload = ls_workload_new (f->config, f->cluster, f->errors);
+    /* Keys of others, so that only this part's are warned about. */
+    (void) ls_config_get_int (f->config, "lockstep");
+    (void) ls_config_get_string (f->config, "title");
+    ls_config_warn_unused (f->config, f->errors);
+  }
+  f->text = ls_config_errors_text (f->errors);
+}
+
+static void unload (Fixture *f) {
+  ls_workload_free (f->workload);
+  ls_cluster_free (f->cluster);
+  ls_config_free (f->config);
+  ls_config_errors_free (f->errors);
+  ls_config_schema_free (f->schema);
+  g_free (f->text);
+}
+
+START_TEST (a_full_workload_is_read) {
+  Fixture f;
+
+  load (
+      &f, CLUSTER,
+      "workload:\n"
+      "  model: llama2-70b\n"
+      "  precision: {compute: bf16, gradients: bf16, master: fp32, optimizer: fp32}\n"
+      "  batch: {global: 64, micro: 2, seq_len: 2048}\n"
+      "  parallel: {tensor: 2, sequence_parallel: true, pipeline: 2, data: auto, schedule: gpipe,\n"
+      "             layers_per_stage: [39, 41], order: [data, tensor, pipeline]}\n"
+      "  zero: {stage: 1, bucket: 100 MB}\n"
+      "  recompute: {mode: full, every: 2, layers: 10}\n"
+      "  optimizer: {kind: sgd, momentum: 0.5}\n"
+      "  stop: 5\n"
+      "  software: megatron-core\n");
+  ck_assert_str_eq (f.text, "");
+  ck_assert_ptr_nonnull (f.workload);
+  ck_assert_uint_eq (f.workload->layout.data, 2);
+  ck_assert_uint_eq (f.workload->layout.ranks, 8);
+  ck_assert_int_eq (f.workload->layout.order[0], LS_AXIS_DATA);
+  ck_assert_int_eq (f.workload->microbatches, 16);
+  ck_assert_uint_eq (f.workload->layers_per_stage[1], 41);
+  ck_assert_int_eq (f.workload->schedule, LS_SCHEDULE_GPIPE);
+  ck_assert (f.workload->sequence_parallel);
+  ck_assert_int_eq (f.workload->precision.gradients, LS_FORMAT_BF16);
+  ck_assert_int_eq (f.workload->precision.communication, LS_FORMAT_BF16);
+  ck_assert_int_eq (f.workload->zero.bucket_bytes, 100000000);
+  ck_assert_int_eq (f.workload->recompute.every, 2);
+  ck_assert_int_eq (f.workload->recompute.layers, 10);
+  ck_assert_double_eq (f.workload->optimizer.momentum, 0.5);
+  ck_assert_int_eq (f.workload->steps, 5);
+  ck_assert_str_eq (f.workload->software->name, "megatron-core");
+  unload (&f);
+}
+END_TEST
+
+START_TEST (defaults_are_a_plain_run) {
+  Fixture f;
+
+  load (&f, CLUSTER, "workload: {model: gpt2-xl}\n");
+  ck_assert_str_eq (f.text, "");
+  ck_assert_ptr_nonnull (f.workload);
+  ck_assert_uint_eq (f.workload->layout.data, 8);
+  ck_assert_int_eq (f.workload->global_batch, 8);
+  ck_assert_int_eq (f.workload->seq_len, 1024);
+  ck_assert_int_eq (f.workload->precision.compute, LS_FORMAT_BF16);
+  ck_assert_int_eq (f.workload->zero.stage, 0);
+  ck_assert_int_eq (f.workload->recompute.mode, LS_RECOMPUTE_NONE);
+  unload (&f);
+}
+END_TEST
+
+START_TEST (presets_can_be_changed_and_models_written_out) {
+  Fixture f;
+
+  load (&f, CLUSTER, "workload: {model: {preset: llama3-70b, layers: 12, kv_heads: 16}}\n");
+  ck_assert_str_eq (f.text, "");
+  ck_assert_int_eq (f.workload->model->transformer.layers, 12);
+  ck_assert_int_eq (f.workload->model->transformer.kv_heads, 16);
+  ck_assert_int_eq (f.workload->model->transformer.ffn, 28672);
+  unload (&f);
+  load (
+      &f, CLUSTER,
+      "workload: {model: {kind: transformer, layers: 4, hidden: 512, heads: 8, vocab: 1000,\n"
+      "                   activation: swiglu, norm: rmsnorm, positions: rotary, biases: false}}\n");
+  ck_assert_str_eq (f.text, "");
+  ck_assert_int_eq (f.workload->model->transformer.head_dim, 64);
+  ck_assert_int_eq (f.workload->model->transformer.ffn, 2048);
+  ck_assert (f.workload->model->transformer.gated);
+  unload (&f);
+}
+END_TEST
+
+START_TEST (networks_do_not_depend_on_the_order_of_writing)
+/* A residual block written backwards: shapes follow `after`, the projection shares its input, and the
+ * parameters are 3 x 3 x 3 x 8 + 2 x 8 + 3 x 8 (1 x 1 projection) + (8 x 10 + 10) of the linear map. */
+{
+  Fixture f;
+
+  load (&f, CLUSTER,
+        "workload:\n"
+        "  precision: fp32\n"
+        "  model:\n"
+        "    kind: layers\n"
+        "    input: {channels: 3, height: 32, width: 32}\n"
+        "    elements:\n"
+        "      z_loss: {kind: cross_entropy, after: head, block: end}\n"
+        "      head: {kind: linear, after: pool, out: 10, bias: true, block: end}\n"
+        "      pool: {kind: average_pool, after: sum, block: end}\n"
+        "      sum: {kind: add, after: norm, with: project, block: one}\n"
+        "      project: {kind: convolution, out: 8, stride: 2, block: one}\n"
+        "      norm: {kind: batch_norm, after: conv, block: one}\n"
+        "      conv: {kind: convolution, out: 8, kernel: 3, stride: 2, block: one}\n");
+  ck_assert_str_eq (f.text, "");
+  ck_assert_ptr_nonnull (f.workload);
+  ck_assert_uint_eq (ls_model_n_layers (f.workload->model), 2);
+  ck_assert_int_eq (ls_model_parameters (f.workload->model), 216 + 16 + 24 + 90);
+  ck_assert_str_eq (f.workload->model->elements[0].name, "conv");
+  ck_assert_int_eq (f.workload->model->elements[0].out_height, 16);
+  unload (&f);
+}
+END_TEST
+
+/* A wrong workload and what must be said of it; the cluster is one DGX H100 unless V100. */
+static const struct {
+  const char *text;
+  const char *said;
+} bad[] = {
+    {"workload: {model: lama2-7b}", "work.yaml:1:19: error: workload.model.preset: "},
+    {"workload: {model: llama/config.json}", "not yet: models from config.json"},
+    {"workload: {model: gpt2-xl, parallel: {tensor: 2}}", "2 does not divide the 25 heads"},
+    {"workload: {model: llama3-8b, parallel: {tensor: 16}}",
+     "16 does not divide the 8 key and value heads"},
+    {"workload: {model: llama2-7b, parallel: {pipeline: 3}}", "3 does not divide the 32 layers"},
+    {"workload: {model: llama2-7b, parallel: {pipeline: 8, tensor: 2}}",
+     "needs 16 GPUs; the cluster has 8"},
+    {"workload: {model: llama2-7b, parallel: {data: 9}}", "needs 9 GPUs; the cluster has 8"},
+    {"workload: {model: llama2-7b, batch: {global: 12}}", "12 is no multiple of micro-batch 1 x 8"},
+    {"workload: {model: gpt2-xl, batch: {seq_len: 2048}}", "longer than the model's table of 1024"},
+    {"workload: {model: llama2-7b, parallel: {tensor: 2, sequence_parallel: true}, batch: "
+     "{seq_len: 1001}}",
+     "tensor 2 does not divide seq_len = 1001"},
+    {"workload: {model: llama2-7b, parallel: {pipeline: 2, layers_per_stage: [16, 15]}}",
+     "adds up to 31"},
+    {"workload: {model: llama2-7b, parallel: {pipeline: 2, layers_per_stage: [32]}}",
+     "has 1 numbers for 2"},
+    {"workload: {model: llama2-7b, parallel: {order: [data, tensor]}}",
+     "each of tensor, data and pipeline"},
+    {"workload: {model: llama2-7b, parallel: {order: [data, data, tensor]}}", "data stands twice"},
+    {"workload: {model: llama2-7b, parallel: {context: 2}}", "not yet: context parallelism"},
+    {"workload: {model: llama2-7b, parallel: {virtual_stages: 2}}",
+     "not yet: interleaved pipelines"},
+    {"workload: {model: llama2-7b, parallel: {schedule: zb-h1}}", "not yet"},
+    {"workload: {model: llama2-7b, update: async}", "not yet"},
+    {"workload: {model: llama2-7b, precision: fp8}", "not yet"},
+    {"workload: {model: llama2-7b, zero: {offload: cpu}}", "not yet"},
+    {"workload: {model: llama2-7b, zero: {stage: 4}}", "workload.zero.stage"},
+    {"workload: {model: llama2-7b, recompute: fit}", "not yet"},
+    {"workload: {model: llama2-7b, software: megatronn}", "workload.software.generation: "},
+    {"workload: {model: llama2-7b, input: {threads: 2, bytes_per_sample: 1 MB}}",
+     "no storage to read from"},
+    {"workload: {model: resnet-50, parallel: {tensor: 2}}", "cannot be split; use 1"},
+    {"workload: {model: {kind: transformer, layers: 2}}", "hidden is missing"},
+    {"workload: {model: {preset: llama2-7b, heads: 30}}", "30 heads do not divide hidden = 4096"},
+    {"workload: {model: {preset: llama2-7b, kind: layers}}", "of the other kind"},
+    {"workload: {model: {kind: layers, elements: {a: {kind: relu, after: b}, b: {kind: relu, "
+     "after: a}}}}",
+     "in a circle"},
+    {"workload: {model: {kind: layers, elements: {a: {kind: relu, after: bb}, b: relu}}}",
+     "there is no element \"bb\""},
+    {"workload: {model: {kind: layers, elements: {a: linear}}}", "out is missing"},
+    {"workload: {model: {kind: layers}}", "needs from 1 to"},
+    {"workload: {model: llama2-7b, batch: {micro: 1000000, global: 800000000, seq_len: 100000000}}",
+     "too large to simulate"},
+};
+
+START_TEST (wrong_workloads_are_refused) {
+  Fixture f;
+
+  load (&f, CLUSTER, bad[_i].text);
+  ck_assert (ls_config_errors_any (f.errors));
+  ck_assert_msg (strstr (f.text, bad[_i].said) != NULL, "%s\nsaid: %s\nnot: %s", bad[_i].text,
+                 f.text, bad[_i].said);
+  unload (&f);
+}
+END_TEST
+
+/* Keys that cannot matter. */
+static const struct {
+  const char *text;
+  const char *said;
+} idle[] = {
+    {"workload: {model: llama2-7b, parallel: {sequence_parallel: true}}",
+     "parallel.sequence_parallel"},
+    {"workload: {model: llama2-7b, parallel: {schedule: gpipe}}", "parallel.schedule"},
+    {"workload: {model: llama2-7b, zero: {stage: 3, bucket: 1 GB}}", "zero.bucket"},
+    {"workload: {model: llama2-7b, zero: {stage: 1, prefetch: 2}}", "zero.prefetch"},
+    {"workload: {model: llama2-7b, zero: 1, parallel: {data: 1}}", "zero.stage"},
+    {"workload: {model: llama2-7b, recompute: {mode: none, every: 2}}", "recompute.every"},
+    {"workload: {model: llama2-7b, recompute: selective}", "recompute.mode"},
+    {"workload: {model: llama2-7b, optimizer: {kind: adam, momentum: 0.5}}", "optimizer.momentum"},
+    {"workload: {model: llama2-7b, input: {prefetch: 3}}", "input.prefetch"},
+    {"workload: {model: resnet-50, batch: {seq_len: 5}}", "batch.seq_len"},
+    {"workload: {model: resnet-50, software: {attention: flash-2}}", "software.attention"},
+    {"workload: {model: {preset: llama2-7b, input: {channels: 3}}}", "model.input"},
+    {"workload: {model: llama2-7b, parallel: {data: 6}}", "2 of 8 GPUs are idle"},
+};
+
+START_TEST (keys_without_effect_are_warned_about) {
+  Fixture f;
+
+  load (&f, CLUSTER, idle[_i].text);
+  ck_assert_msg (f.workload != NULL, "%s", f.text);
+  ck_assert_msg (strstr (f.text, "warning") != NULL && strstr (f.text, idle[_i].said) != NULL,
+                 "%s\nsaid: %s\nnot: %s", idle[_i].text, f.text, idle[_i].said);
+  unload (&f);
+}
+END_TEST
+
+START_TEST (all_faults_are_found_at_once) {
+  Fixture f;
+
+  load (&f, CLUSTER,
+        "workload: {model: llama2-7b, parallel: {tensor: 3, pipeline: 5}, software: nothing,\n"
+        "           batch: {global: 7}}\n");
+  ck_assert_ptr_null (f.workload);
+  ck_assert_ptr_nonnull (strstr (f.text, "3 does not divide the 32 heads"));
+  ck_assert_ptr_nonnull (strstr (f.text, "5 does not divide the 32 layers"));
+  ck_assert_ptr_nonnull (strstr (f.text, "needs 15 GPUs"));
+  ck_assert_ptr_nonnull (strstr (f.text, "workload.software.generation"));
+  unload (&f);
+}
+END_TEST
+
+START_TEST (a_format_without_native_support_is_warned_about) {
+  Fixture f;
+
+  load (&f, V100, "workload: {model: gpt2-xl, precision: bf16}\n");
+  ck_assert_msg (f.workload != NULL, "%s", f.text);
+  ck_assert_ptr_nonnull (strstr (f.text, "has no native bf16"));
+  unload (&f);
+}
+END_TEST
+
+START_TEST (shipped_workloads_are_right)
+/* Each with a cluster of the size it is made for; no error and no warning. */
+{
+  static const struct {
+    const char *file, *cluster;
+  } shipped[] = {
+      {"resnet50.yaml", "lockstep: 1\ncluster: {nodes: 1, node: dgx-1-v100, storage: {read: 10 "
+                        "GB/s, write: 5 GB/s}}\n"},
+      {"llama2-7b-zero3.yaml", CLUSTER},
+      {"llama2-70b.yaml", "lockstep: 1\ncluster: {nodes: 8, node: dgx-h100, fabric: fat-tree}\n"},
+      {"gpt3-175b.yaml",
+       "lockstep: 1\ncluster: {nodes: 128, node: dgx-a100, fabric: fat-tree}\n"},
+  };
+  g_autofree char *path =
+      g_build_filename (LS_TEST_SOURCE_DIR, "workloads", shipped[_i].file, NULL);
+  g_autofree char *text = NULL;
+  Fixture f;
+
+  ck_assert (g_file_get_contents (path, &text, NULL, NULL));
+  load (&f, shipped[_i].cluster, text);
+  ck_assert_msg (f.workload != NULL && f.text[0] == '\0', "%s", f.text);
+  unload (&f);
+}
+END_TEST
+
+int main (void) {
+  Suite *suite = suite_create ("workload");
+  TCase *tcase = tcase_create ("workload");
+  SRunner *runner = srunner_create (suite);
+  int failed = 0;
+
+  tcase_add_test (tcase, a_full_workload_is_read);
+  tcase_add_test (tcase, defaults_are_a_plain_run);
+  tcase_add_test (tcase, presets_can_be_changed_and_models_written_out);
+  tcase_add_test (tcase, networks_do_not_depend_on_the_order_of_writing);
+  tcase_add_loop_test (tcase, wrong_workloads_are_refused, 0, (int) G_N_ELEMENTS (bad));
+  tcase_add_loop_test (tcase, keys_without_effect_are_warned_about, 0, (int) G_N_ELEMENTS (idle));
+  tcase_add_test (tcase, all_faults_are_found_at_once);
+  tcase_add_test (tcase, a_format_without_native_support_is_warned_about);
+  tcase_add_loop_test (tcase, shipped_workloads_are_right, 0, 4);
+  suite_add_tcase (suite, tcase);
+  srunner_run_all (runner, CK_NORMAL);
+  failed = srunner_ntests_failed (runner);
+  srunner_free (runner);
+  return failed == 0 ? 0 : 1;
+}
