@@ -449,8 +449,10 @@ static LsConfigNode *parse (Reader *reader, const char *text, gsize length) {
 
 static LsConfigNode *read_text (const char *name, const char *text, gsize length, int column,
                                 GStringChunk *names, LsConfigErrors *errors) {
-  Reader reader = {
-      .errors = errors, .file = g_string_chunk_insert_const (names, name), .option_column = column};
+  Reader reader = {.errors = errors,
+                   .file = g_string_chunk_insert_const (names, name),
+                   .option_column = column,
+                   .length = (int) length};
 
   /* A byte order mark is no content. */
   if (length >= 3 && memcmp (text, "\xef\xbb\xbf", 3) == 0) {
