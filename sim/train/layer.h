@@ -18,31 +18,34 @@
 #include "train/vocabulary.h"
 
 typedef struct {
-  const char *name;       /* "qkv", "attention", "mlp_up", ... for the trace */
-  LsKind kind;            /* LS_KIND_MATMUL ... or LS_KIND_ALL_REDUCE ... for tensor collectives */
+  const char *name; /* "qkv", "attention", "mlp_up", ... for the trace */
+  LsKind kind;      /* LS_KIND_MATMUL ... or LS_KIND_ALL_REDUCE ... for tensor collectives */
   gboolean is_collective;
-  LsKernelCost cost;      /* kernels: launch overhead of the software generation included */
+  LsKernelCost cost; /* kernels: launch overhead of the software generation included */
   LsCollectiveOp collective;
   gint64 collective_bytes; /* message size, in the convention of net/collective.h */
-  gint64 saved_bytes;     /* forward: kept from its end until the layer's backward */
-  gint64 workspace_bytes; /* live only while it runs */
-  gboolean core;          /* part of the attention core: selective recompute drops and repeats it */
-  gboolean overlaps_next; /* collective: the next operation need not wait for it; all later ones do */
-  LsPhaseName phase;      /* backward list: LS_PHASE_BACKWARD, or INPUT_GRAD / WEIGHT_GRAD when split */
+  gint64 saved_bytes;      /* forward: kept from its end until the layer's backward */
+  gint64 workspace_bytes;  /* live only while it runs */
+  gboolean core; /* part of the attention core: selective recompute drops and repeats it */
+  gboolean
+      overlaps_next; /* collective: the next operation need not wait for it; all later ones do */
+  LsPhaseName phase; /* backward list: LS_PHASE_BACKWARD, or INPUT_GRAD / WEIGHT_GRAD when split */
 } LsLayerOp;
 
 typedef struct {
-  char *name;             /* "embedding", "block", "head", or the block of a layer list */
+  char *name; /* "embedding", "block", "head", or the block of a layer list */
   guint n_forward, n_backward;
   LsLayerOp *forward, *backward;
-  gint64 parameters;      /* on this rank */
-  gint64 input_bytes;     /* what full recompute keeps instead of the saved bytes */
-  gint64 output_bytes;    /* what goes to the next pipeline stage, per rank */
-  double model_flops;     /* forward FLOPs of the model per micro-batch over ALL tensor ranks, by the usual convention (attention in full) */
+  gint64 parameters;   /* on this rank */
+  gint64 input_bytes;  /* what full recompute keeps instead of the saved bytes */
+  gint64 output_bytes; /* what goes to the next pipeline stage, per rank */
+  double
+      model_flops; /* forward FLOPs of the model per micro-batch over ALL tensor ranks, by the usual convention (attention in full) */
 } LsLayerPlan;
 
 void ls_layer_plan_free (LsLayerPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsLayerPlan, ls_layer_plan_free)
 
-gint64 ls_layer_plan_saved_bytes (const LsLayerPlan *plan);      /* no recompute */
-gint64 ls_layer_plan_saved_core_bytes (const LsLayerPlan *plan); /* the part that selective recompute drops */
+gint64 ls_layer_plan_saved_bytes (const LsLayerPlan *plan); /* no recompute */
+gint64 ls_layer_plan_saved_core_bytes (
+    const LsLayerPlan *plan); /* the part that selective recompute drops */

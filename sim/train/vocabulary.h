@@ -8,96 +8,96 @@
 #include <glib.h>
 
 /* Parts of time_breakdown_s: what every picosecond of a rank's main stream is charged to. */
-#define LS_PARTS(X)                                                                                \
-  X (COMPUTE, "compute")                                                                           \
-  X (MEMORY_BOUND, "memory_bound")                                                                 \
-  X (EXPOSED_TENSOR, "exposed_tensor")                                                             \
-  X (EXPOSED_DATA, "exposed_data")                                                                 \
-  X (EXPOSED_ZERO, "exposed_zero")                                                                 \
-  X (EXPOSED_PIPELINE, "exposed_pipeline")                                                         \
-  X (EXPOSED_EXPERT, "exposed_expert")                                                             \
-  X (EXPOSED_CONTEXT, "exposed_context")                                                           \
-  X (EXPOSED_SERVER, "exposed_server")                                                             \
-  X (PIPELINE_BUBBLE, "pipeline_bubble")                                                           \
-  X (STRAGGLER_WAIT, "straggler_wait")                                                             \
-  X (OPTIMIZER, "optimizer")                                                                       \
-  X (INPUT, "input")                                                                               \
-  X (CHECKPOINT, "checkpoint")                                                                     \
-  X (RECOVERY, "recovery")                                                                         \
+#define LS_PARTS(X)                        \
+  X (COMPUTE, "compute")                   \
+  X (MEMORY_BOUND, "memory_bound")         \
+  X (EXPOSED_TENSOR, "exposed_tensor")     \
+  X (EXPOSED_DATA, "exposed_data")         \
+  X (EXPOSED_ZERO, "exposed_zero")         \
+  X (EXPOSED_PIPELINE, "exposed_pipeline") \
+  X (EXPOSED_EXPERT, "exposed_expert")     \
+  X (EXPOSED_CONTEXT, "exposed_context")   \
+  X (EXPOSED_SERVER, "exposed_server")     \
+  X (PIPELINE_BUBBLE, "pipeline_bubble")   \
+  X (STRAGGLER_WAIT, "straggler_wait")     \
+  X (OPTIMIZER, "optimizer")               \
+  X (INPUT, "input")                       \
+  X (CHECKPOINT, "checkpoint")             \
+  X (RECOVERY, "recovery")                 \
   X (OTHER, "other")
 
 /* Axes of communication groups (trace table `axis`). */
-#define LS_AXES(X)                                                                                 \
-  X (NONE, NULL)                                                                                   \
-  X (TENSOR, "tensor")                                                                             \
-  X (DATA, "data")                                                                                 \
-  X (PIPELINE, "pipeline")                                                                         \
-  X (EXPERT, "expert")                                                                             \
-  X (CONTEXT, "context")                                                                           \
-  X (ZERO, "zero")                                                                                 \
-  X (SERVER, "server")                                                                             \
+#define LS_AXES(X)         \
+  X (NONE, NULL)           \
+  X (TENSOR, "tensor")     \
+  X (DATA, "data")         \
+  X (PIPELINE, "pipeline") \
+  X (EXPERT, "expert")     \
+  X (CONTEXT, "context")   \
+  X (ZERO, "zero")         \
+  X (SERVER, "server")     \
   X (CHECKPOINT, "checkpoint")
 
 /* Phases of a step (trace table `phase`). */
-#define LS_PHASES(X)                                                                               \
-  X (NONE, NULL)                                                                                   \
-  X (FORWARD, "forward")                                                                           \
-  X (BACKWARD, "backward")                                                                         \
-  X (INPUT_GRAD, "input_grad")                                                                     \
-  X (WEIGHT_GRAD, "weight_grad")                                                                   \
-  X (RECOMPUTE, "recompute")                                                                       \
-  X (OPTIMIZER, "optimizer")                                                                       \
-  X (INPUT, "input")                                                                               \
+#define LS_PHASES(X)             \
+  X (NONE, NULL)                 \
+  X (FORWARD, "forward")         \
+  X (BACKWARD, "backward")       \
+  X (INPUT_GRAD, "input_grad")   \
+  X (WEIGHT_GRAD, "weight_grad") \
+  X (RECOMPUTE, "recompute")     \
+  X (OPTIMIZER, "optimizer")     \
+  X (INPUT, "input")             \
   X (CHECKPOINT, "checkpoint")
 
 /* Kinds of operations and their class (trace table `kind`). */
-#define LS_KINDS(X)                                                                                \
-  X (MATMUL, "matmul", "compute")                                                                  \
-  X (ATTENTION, "attention", "compute")                                                            \
-  X (CONVOLUTION, "convolution", "compute")                                                        \
-  X (NORM, "norm", "compute")                                                                      \
-  X (ELEMENTWISE, "elementwise", "compute")                                                        \
-  X (SOFTMAX, "softmax", "compute")                                                                \
-  X (EMBEDDING, "embedding", "compute")                                                            \
-  X (LOSS, "loss", "compute")                                                                      \
-  X (OPTIMIZER_UPDATE, "optimizer_update", "compute")                                              \
-  X (DEVICE_COPY, "device_copy", "memory")                                                         \
-  X (MEMORY, "memory", "memory")                                                                   \
-  X (ALL_REDUCE, "all_reduce", "communication")                                                    \
-  X (REDUCE_SCATTER, "reduce_scatter", "communication")                                            \
-  X (ALL_GATHER, "all_gather", "communication")                                                    \
-  X (BROADCAST, "broadcast", "communication")                                                      \
-  X (REDUCE, "reduce", "communication")                                                            \
-  X (ALL_TO_ALL, "all_to_all", "communication")                                                    \
-  X (BARRIER, "barrier", "communication")                                                          \
-  X (SEND, "send", "communication")                                                                \
-  X (RECV, "recv", "communication")                                                                \
-  X (PUT, "put", "communication")                                                                  \
-  X (HOST_COPY, "host_copy", "communication")                                                      \
-  X (STORAGE_READ, "storage_read", "storage")                                                      \
-  X (STORAGE_WRITE, "storage_write", "storage")                                                    \
-  X (HOST_WORK, "host_work", "host")                                                               \
+#define LS_KINDS(X)                                     \
+  X (MATMUL, "matmul", "compute")                       \
+  X (ATTENTION, "attention", "compute")                 \
+  X (CONVOLUTION, "convolution", "compute")             \
+  X (NORM, "norm", "compute")                           \
+  X (ELEMENTWISE, "elementwise", "compute")             \
+  X (SOFTMAX, "softmax", "compute")                     \
+  X (EMBEDDING, "embedding", "compute")                 \
+  X (LOSS, "loss", "compute")                           \
+  X (OPTIMIZER_UPDATE, "optimizer_update", "compute")   \
+  X (DEVICE_COPY, "device_copy", "memory")              \
+  X (MEMORY, "memory", "memory")                        \
+  X (ALL_REDUCE, "all_reduce", "communication")         \
+  X (REDUCE_SCATTER, "reduce_scatter", "communication") \
+  X (ALL_GATHER, "all_gather", "communication")         \
+  X (BROADCAST, "broadcast", "communication")           \
+  X (REDUCE, "reduce", "communication")                 \
+  X (ALL_TO_ALL, "all_to_all", "communication")         \
+  X (BARRIER, "barrier", "communication")               \
+  X (SEND, "send", "communication")                     \
+  X (RECV, "recv", "communication")                     \
+  X (PUT, "put", "communication")                       \
+  X (HOST_COPY, "host_copy", "communication")           \
+  X (STORAGE_READ, "storage_read", "storage")           \
+  X (STORAGE_WRITE, "storage_write", "storage")         \
+  X (HOST_WORK, "host_work", "host")                    \
   X (DELAY, "delay", "wait")
 
 /* Memory kinds of a rank (samples `memory_NAME`, summary `memory.NAME_bytes`). */
-#define LS_MEMORY(X)                                                                               \
-  X (PARAMETERS, "parameters")                                                                     \
-  X (GRADIENTS, "gradients")                                                                       \
-  X (OPTIMIZER, "optimizer")                                                                       \
-  X (ACTIVATIONS, "activations")                                                                   \
+#define LS_MEMORY(X)             \
+  X (PARAMETERS, "parameters")   \
+  X (GRADIENTS, "gradients")     \
+  X (OPTIMIZER, "optimizer")     \
+  X (ACTIVATIONS, "activations") \
   X (BUFFERS, "buffers")
 
 /* Slots: which group of a rank an operation means. */
-#define LS_SLOTS(X)                                                                                \
-  X (WORLD, "world")                                                                               \
-  X (TENSOR, "tensor")                                                                             \
-  X (DATA, "data")                                                                                 \
-  X (ZERO_GATHER, "zero_gather")                                                                   \
-  X (ZERO_REDUCE, "zero_reduce")                                                                   \
-  X (PIPELINE, "pipeline")                                                                         \
-  X (PIPELINE_SYNC, "pipeline_sync")                                                               \
-  X (EMBEDDING, "embedding")                                                                       \
-  X (TENSOR_SYNC, "tensor_sync")                                                                   \
+#define LS_SLOTS(X)                  \
+  X (WORLD, "world")                 \
+  X (TENSOR, "tensor")               \
+  X (DATA, "data")                   \
+  X (ZERO_GATHER, "zero_gather")     \
+  X (ZERO_REDUCE, "zero_reduce")     \
+  X (PIPELINE, "pipeline")           \
+  X (PIPELINE_SYNC, "pipeline_sync") \
+  X (EMBEDDING, "embedding")         \
+  X (TENSOR_SYNC, "tensor_sync")     \
   X (PIPELINE_PREVIOUS, "pipeline_previous")
 
 #define LS_ENUM_PART(id, name) LS_PART_##id,
@@ -114,7 +114,7 @@ typedef enum { LS_MEMORY (LS_ENUM_MEMORY) LS_N_MEMORY } LsMemoryKind;
 typedef enum { LS_SLOTS (LS_ENUM_SLOT) LS_N_SLOTS } LsSlot;
 
 const char *ls_part_name (LsPart part);
-const char *ls_axis_name (LsAxis axis);     /* NULL for LS_AXIS_NONE */
+const char *ls_axis_name (LsAxis axis);        /* NULL for LS_AXIS_NONE */
 const char *ls_phase_name (LsPhaseName phase); /* NULL for LS_PHASE_NONE */
 const char *ls_kind_name (LsKind kind);
 const char *ls_kind_class (LsKind kind);

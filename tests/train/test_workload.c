@@ -4,6 +4,7 @@
 
 #include "config/tables.h"
 #include "net/cluster.h"
+#include "train/memory.h"
 #include "train/workload_keys.h"
 
 #define CLUSTER "lockstep: 1\ncluster: {nodes: 1, node: dgx-h100}\n"
@@ -18,19 +19,10 @@ typedef struct {
   char *text; /* of errors and warnings */
 } Fixture;
 
-/* Reads a scenario; never fails by itself. */
-static void load (Fixture *f, const char *cluster, const char *workload) {
-  const LsConfigKey *const tables[] = {ls_config_keys, ls_config_later_keys, ls_cluster_keys,
-                                       ls_workload_keys, NULL};
-  g_autoptr (LsConfigBuilder) builder = NULL;
-
-  f->schema = ls_config_schema_new (tables);
-  f->errors = ls_config_errors_new ();
+/* Builds what `builder` was given; never fails by itself. */
+static void finish (Fixture *f, LsConfigBuilder *builder) {
   f->cluster = NULL;
   f->workload = NULL;
-  builder = ls_config_builder_new (f->schema);
-  ls_config_builder_add_text (builder, "cluster.yaml", cluster, -1);
-  ls_config_builder_add_text (builder, "work.yaml", workload, -1);
   f->config = ls_config_builder_build (builder, f->errors);
   if (f->config != NULL && ls_config_is_readable (f->config)) {
     f->cluster = ls_cluster_new (f->config, f->errors);
@@ -41,6 +33,32 @@ static void load (Fixture *f, const char *cluster, const char *workload) {
     ls_config_warn_unused (f->config, f->errors);
   }
   f->text = ls_config_errors_text (f->errors);
+}
+
+static LsConfigBuilder *begin (Fixture *f) {
+  const LsConfigKey *const tables[] = {ls_config_keys, ls_config_later_keys, ls_cluster_keys,
+                                       ls_workload_keys, NULL};
+
+  f->schema = ls_config_schema_new (tables);
+  f->errors = ls_config_errors_new ();
+  return ls_config_builder_new (f->schema);
+}
+
+static void load (Fixture *f, const char *cluster, const char *workload) {
+  g_autoptr (LsConfigBuilder) builder = begin (f);
+
+  ls_config_builder_add_text (builder, "cluster.yaml", cluster, -1);
+  ls_config_builder_add_text (builder, "work.yaml", workload, -1);
+  finish (f, builder);
+}
+
+static void load_files (Fixture *f, const char *topology, const char *workload, const char *set) {
+  g_autoptr (LsConfigBuilder) builder = begin (f);
+
+  ls_config_builder_add_file (builder, topology);
+  ls_config_builder_add_file (builder, workload);
+  ls_config_builder_set (builder, set);
+  finish (f, builder);
 }
 
 static void unload (Fixture *f) {
@@ -278,26 +296,34 @@ START_TEST (a_format_without_native_support_is_warned_about) {
 END_TEST
 
 START_TEST (shipped_workloads_are_right)
-/* Each with a cluster of the size it is made for; no error and no warning. */
+/* Each on the shipped topology that its first lines name: no error, no warning, no GPU idle, and it fits
+ * in memory. */
 {
   static const struct {
-    const char *file, *cluster;
+    const char *topology, *workload, *set;
   } shipped[] = {
-      {"resnet50.yaml", "lockstep: 1\ncluster: {nodes: 1, node: dgx-1-v100, storage: {read: 10 "
-                        "GB/s, write: 5 GB/s}}\n"},
-      {"llama2-7b-zero3.yaml", CLUSTER},
-      {"llama2-70b.yaml", "lockstep: 1\ncluster: {nodes: 8, node: dgx-h100, fabric: fat-tree}\n"},
-      {"gpt3-175b.yaml",
-       "lockstep: 1\ncluster: {nodes: 128, node: dgx-a100, fabric: fat-tree}\n"},
+      {"dgx1-v100.yaml", "resnet50.yaml", "cluster.nodes=1"},
+      {"dgx-h100.yaml", "llama2-7b-zero3.yaml", "cluster.nodes=1"},
+      {"dgx-h100.yaml", "llama2-70b.yaml", "cluster.nodes=8"},
+      {"dgx-a100.yaml", "gpt3-175b.yaml", "cluster.nodes=128"},
   };
-  g_autofree char *path =
-      g_build_filename (LS_TEST_SOURCE_DIR, "workloads", shipped[_i].file, NULL);
-  g_autofree char *text = NULL;
+  g_autofree char *topology =
+      g_build_filename (LS_TEST_SOURCE_DIR, "topologies", shipped[_i].topology, NULL);
+  g_autofree char *workload =
+      g_build_filename (LS_TEST_SOURCE_DIR, "workloads", shipped[_i].workload, NULL);
+  g_autofree const LsAccelerator **gpus = NULL;
+  LsMemoryEstimate estimate;
   Fixture f;
 
-  ck_assert (g_file_get_contents (path, &text, NULL, NULL));
-  load (&f, shipped[_i].cluster, text);
+  load_files (&f, topology, workload, shipped[_i].set);
   ck_assert_msg (f.workload != NULL && f.text[0] == '\0', "%s", f.text);
+  ck_assert_uint_eq (f.workload->layout.ranks, ls_cluster_n_gpus (f.cluster));
+  gpus = g_new (const LsAccelerator *, f.workload->layout.pipeline);
+  for (guint i = 0; i < f.workload->layout.pipeline; i++)
+    gpus[i] = ls_cluster_gpu (f.cluster, 0);
+  ls_memory_fullest (f.workload, gpus, &estimate);
+  ck_assert_msg (estimate.fits, "%.1f of %.1f GB", (double) estimate.reserved_bytes / 1e9,
+                 (double) estimate.capacity_bytes / 1e9);
   unload (&f);
 }
 END_TEST
