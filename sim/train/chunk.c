@@ -66,3 +66,37 @@ void ls_chunks_free (LsChunks *chunks) {
   g_free (chunks->chunk);
   g_free (chunks);
 }
+
+/* The core of a block: scores and their product with the values, 4 B s^2 h.
+ * source: Narayanan et al., Megatron-LM (SC21), appendix. */
+static double core_flops (const LsWorkload *workload) {
+  const LsTransformer *shape = &workload->model->transformer;
+  double seq = (double) workload->seq_len, width = (double) (shape->heads * shape->head_dim);
+
+  if (workload->model->kind != LS_MODEL_TRANSFORMER)
+    return 0;
+  return 4.0 * (double) workload->micro_batch * seq * seq * width;
+}
+
+double ls_chunks_recomputed_flops (const LsChunks *chunks, const LsWorkload *workload) {
+  double flops = 0;
+
+  for (guint i = 0; i < chunks->n; i++) {
+    const LsChunk *chunk = &chunks->chunk[i];
+    switch (chunk->mode) {
+    case LS_CHUNK_SELECTIVE:
+      flops += chunk->segments * core_flops (workload);
+      break;
+    case LS_CHUNK_FULL:
+      flops += (double) chunk->segments * chunk->size * chunk->plan->model_flops;
+      break;
+    case LS_CHUNK_CHAIN:
+      flops += (double) chunk->segments * (chunk->size - 1) * chunk->plan->model_flops;
+      break;
+    case LS_CHUNK_KEEP:
+    default:
+      break;
+    }
+  }
+  return flops;
+}

@@ -32,6 +32,9 @@ typedef struct {
   LsChunk *chunk;
 } LsChunks;
 
+/* Forward FLOPs that recomputing adds per micro-batch, over all tensor ranks, by the convention of
+ * model FLOPs: matrix products only, attention in full. */
+double ls_chunks_recomputed_flops (const LsChunks *chunks, const LsWorkload *workload);
 LsChunks *ls_chunks_new (const LsStage *stage, const LsRecompute *recompute);
 void ls_chunks_free (LsChunks *chunks);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsChunks, ls_chunks_free)

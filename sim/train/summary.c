@@ -1,0 +1,170 @@
+/* Computing a summary from a run; see summary.h. */
+#include "train/summary.h"
+
+#include "base/assert.h"
+#include "base/time.h"
+#include "train/chunk.h"
+
+static gint compare_times (gconstpointer a, gconstpointer b) {
+  gint64 x = *(const gint64 *) a, y = *(const gint64 *) b;
+
+  return (x > y) - (x < y);
+}
+
+/* Nearest rank: the smallest time that at least `share` of the steps do not exceed. */
+static double percentile_s (const GArray *sorted, double share) {
+  guint n = sorted->len, rank = 0;
+
+  while (rank + 1 < n && (double) (rank + 1) < share * n)
+    rank++;
+  return ls_time_s_from_ps (g_array_index (sorted, gint64, rank));
+}
+
+static void add_times (LsSummary *summary, const LsSimulation *simulation) {
+  g_autoptr (GArray) sorted = g_array_new (FALSE, FALSE, sizeof (gint64));
+  guint n = ls_simulation_n_steps (simulation);
+  LsInt128 sum_ps = 0;
+
+  for (guint step = 0; step < n; step++) {
+    gint64 step_ps = ls_simulation_step_ps (simulation, step);
+    sum_ps += step_ps;
+    g_array_append_val (sorted, step_ps);
+  }
+  g_array_sort (sorted, compare_times);
+  summary->steps = n;
+  summary->step_time_s = (double) sum_ps / (double) LS_PS_PER_S / n;
+  summary->step_time_p50_s = percentile_s (sorted, 0.50);
+  summary->step_time_p99_s = percentile_s (sorted, 0.99);
+  for (guint part = 0; part < LS_N_PARTS; part++)
+    summary->parts_s[part] = (double) ls_simulation_part_ps (simulation, (LsPart) part) /
+                             (double) LS_PS_PER_S / n / summary->gpus;
+}
+
+/* What this scenario can be charged for; parts with time always show. */
+static void add_applicable (LsSummary *summary, const LsWorkload *workload) {
+  const LsLayout *layout = &workload->layout;
+  gboolean *applies = summary->applies;
+
+  applies[LS_PART_COMPUTE] = applies[LS_PART_MEMORY_BOUND] = TRUE;
+  applies[LS_PART_OPTIMIZER] = applies[LS_PART_OTHER] = TRUE;
+  applies[LS_PART_EXPOSED_TENSOR] = layout->tensor > 1;
+  applies[LS_PART_EXPOSED_DATA] = layout->data > 1 && workload->zero.stage == 0;
+  applies[LS_PART_EXPOSED_ZERO] = layout->data > 1 && workload->zero.stage > 0;
+  applies[LS_PART_EXPOSED_PIPELINE] = applies[LS_PART_PIPELINE_BUBBLE] = layout->pipeline > 1;
+  applies[LS_PART_STRAGGLER_WAIT] = layout->ranks > 1;
+  applies[LS_PART_INPUT] = workload->input.threads > 0;
+  for (guint part = 0; part < LS_N_PARTS; part++)
+    applies[part] = applies[part] || summary->parts_s[part] > 0;
+}
+
+/* FLOPs of a step on all ranks with what is run again, in the convention of the model's. */
+static double hardware_flops (const LsJob *job, const LsWorkload *workload) {
+  double flops = ls_workload_model_flops (workload);
+  guint stage = 0;
+
+  /* One kind of rank per stage; a second one on another accelerator repeats its layers. */
+  for (guint i = 0; i < job->n_kinds; i++) {
+    const LsRankKind *kind = &job->kinds[i];
+    if (kind->stage_index != stage)
+      continue;
+    g_autoptr (LsChunks) chunks = ls_chunks_new (kind->stage, &workload->recompute);
+    flops += ls_chunks_recomputed_flops (chunks, workload) * (double) workload->microbatches *
+             workload->layout.data;
+    stage++;
+  }
+  return flops;
+}
+
+static void add_rates (LsSummary *summary, LsSimulation *simulation) {
+  const LsWorkload *workload = ls_simulation_workload (simulation);
+  const LsJob *job = ls_simulation_job (simulation);
+  double peak = 0;
+  double seconds = summary->step_time_s, gpus = summary->gpus;
+
+  for (guint rank = 0; rank < job->n_ranks; rank++)
+    peak += ls_workload_peak_flops_per_s (workload, ls_job_kind (job, rank)->accelerator);
+  summary->has_tokens = ls_model_has_tokens (workload->model);
+  summary->samples_per_s = (double) workload->global_batch / seconds;
+  summary->tokens_per_s = summary->samples_per_s * (double) workload->seq_len;
+  summary->tokens_per_s_per_gpu = summary->tokens_per_s / gpus;
+  summary->format = ls_format_name (workload->precision.compute);
+  summary->peak_tflops_per_gpu = peak / gpus / 1e12;
+  summary->model_tflops_per_gpu = ls_workload_model_flops (workload) / seconds / gpus / 1e12;
+  summary->hardware_tflops_per_gpu = hardware_flops (job, workload) / seconds / gpus / 1e12;
+  summary->mfu = summary->model_tflops_per_gpu / summary->peak_tflops_per_gpu;
+  summary->hfu = summary->hardware_tflops_per_gpu / summary->peak_tflops_per_gpu;
+  summary->communication_bytes_per_gpu =
+      ls_simulation_sent_bytes (simulation) / summary->steps / gpus;
+}
+
+/* The rank with the least room left, the lowest of equals. */
+static void add_memory (LsSummary *summary, LsSimulation *simulation) {
+  const LsWorkload *workload = ls_simulation_workload (simulation);
+  const LsJob *job = ls_simulation_job (simulation);
+  LsMemorySummary *memory = &summary->memory;
+  guint communicators = ls_memory_communicators (workload);
+
+  for (guint rank = 0; rank < job->n_ranks; rank++) {
+    gint64 by_kind[LS_MEMORY_KINDS];
+    gint64 peak = ls_engine_memory_peak (ls_simulation_engine (simulation), rank, by_kind);
+    gint64 capacity = ls_memory_capacity (ls_job_kind (job, rank)->accelerator, communicators);
+    gint64 reserved = ls_memory_reserved (peak);
+    if (rank > 0 && capacity - reserved >= memory->capacity_bytes - memory->reserved_bytes)
+      continue;
+    *memory = (LsMemorySummary){.peak_bytes = peak,
+                                .reserved_bytes = reserved,
+                                .capacity_bytes = capacity,
+                                .fits = reserved <= capacity,
+                                .rank = rank};
+    for (guint kind = 0; kind < LS_N_MEMORY; kind++)
+      memory->by_kind[kind] = by_kind[kind];
+  }
+}
+
+/* When the run's own ledger does not fit: what is how large and what would help, from the model. */
+static void add_verdict (LsSummary *summary, LsSimulation *simulation) {
+  const LsWorkload *workload = ls_simulation_workload (simulation);
+  const LsJob *job = ls_simulation_job (simulation);
+  guint stages = workload->layout.pipeline;
+  g_autofree const LsAccelerator **accelerators = g_new0 (const LsAccelerator *, stages);
+  LsMemoryEstimate estimate;
+
+  if (summary->memory.fits)
+    return;
+  for (guint rank = job->n_ranks; rank > 0; rank--)
+    accelerators[job->coordinates[rank - 1].stage] = ls_job_kind (job, rank - 1)->accelerator;
+  ls_memory_fullest (workload, accelerators, &estimate);
+  summary->memory_verdict = ls_memory_verdict (workload, accelerators, &estimate);
+}
+
+LsSummary *ls_summary_new (LsSimulation *simulation) {
+  const LsWorkload *workload = ls_simulation_workload (simulation);
+  LsEngine *engine = ls_simulation_engine (simulation);
+  LsSummary *summary = g_new0 (LsSummary, 1);
+
+  LS_REQUIRE (ls_simulation_n_steps (simulation) > 0, "a summary of no step");
+  summary->warnings = g_ptr_array_new_with_free_func (g_free);
+  summary->seed = ls_simulation_seed (simulation);
+  summary->gpus = ls_simulation_job (simulation)->n_ranks;
+  summary->gpus_idle = ls_cluster_n_gpus (ls_simulation_cluster (simulation)) - summary->gpus;
+  add_times (summary, simulation);
+  add_applicable (summary, workload);
+  add_rates (summary, simulation);
+  add_memory (summary, simulation);
+  add_verdict (summary, simulation);
+  summary->events = ls_engine_n_events (engine);
+  summary->operations = ls_engine_n_operations (engine);
+  summary->wall_s = ls_simulation_wall_s (simulation);
+  return summary;
+}
+
+void ls_summary_free (LsSummary *summary) {
+  if (summary == NULL)
+    return;
+  g_free (summary->version);
+  g_free (summary->trace);
+  g_free (summary->title);
+  g_free (summary->memory_verdict);
+  g_ptr_array_unref (summary->warnings);
+  g_free (summary);
+}

@@ -1,0 +1,58 @@
+/* The summary of a run: the numbers of `run --json`, and the same on one screen for people.
+ *
+ * Model:      step_time_s is the mean over the steps that ended; the time breakdown is the mean over
+ *             ranks and those steps and sums to it. p50 and p99 are nearest-rank percentiles.
+ *             mfu = model FLOPs / (step time x ranks x peak), attention in full and no recompute;
+ *             hfu adds what is run again, in the same convention.
+ *             source: PaLM (Chowdhery et al. 2022), appendix B.
+ *             Memory is that of the GPU with the least room left, from the ledger of the run.
+ *             communication_bytes_per_gpu: sent per step, mean over ranks.
+ * Invariants: a key that does not apply is absent, never zero.
+ *
+ * Ownership: a summary owns its strings and lists.
+ */
+#pragma once
+
+#include "train/memory.h"
+#include "train/simulation.h"
+
+typedef struct {
+  gint64 peak_bytes;           /* allocated */
+  gint64 by_kind[LS_N_MEMORY]; /* at the peak; sum to it */
+  gint64 reserved_bytes, capacity_bytes;
+  gboolean fits;
+  guint rank;
+} LsMemorySummary;
+
+typedef struct {
+  char *version; /* of the program; NULL: absent */
+  char *trace;   /* path; NULL: null */
+  char *title;   /* of the scenario, for people; NULL: none */
+  guint64 seed;
+  guint gpus, gpus_idle; /* that ranks run on; that none does */
+  guint steps;           /* ended */
+  double step_time_s, step_time_p50_s, step_time_p99_s;
+  gboolean has_tokens;
+  double tokens_per_s, tokens_per_s_per_gpu, samples_per_s;
+  double model_tflops_per_gpu, hardware_tflops_per_gpu, peak_tflops_per_gpu;
+  double mfu, hfu;
+  const char *format; /* of the peak; static */
+  double parts_s[LS_N_PARTS];
+  gboolean applies[LS_N_PARTS]; /* parts that this scenario can have */
+  LsMemorySummary memory;
+  char *memory_verdict; /* NULL: it fits */
+  double communication_bytes_per_gpu;
+  guint64 events, operations;
+  double wall_s;
+  GPtrArray *warnings; /* of char * */
+} LsSummary;
+
+/* Of a run with at least one ended step, complete or interrupted. */
+LsSummary *ls_summary_new (LsSimulation *simulation);
+void ls_summary_free (LsSummary *summary);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsSummary, ls_summary_free)
+
+/* JSON object on one line without a final newline; numbers read back as the same double (transfer full). */
+char *ls_summary_to_json (const LsSummary *summary);
+/* At most 24 lines of 80 columns, each ending in a newline (transfer full). */
+char *ls_summary_to_text (const LsSummary *summary);

@@ -1,0 +1,156 @@
+/* The summary as JSON: keys as documented, those that do not apply left out. See summary.h. */
+#include <math.h>
+
+#include "train/summary.h"
+
+/* The shortest of the usual precisions that reads back as the same double; JSON has no NaN. */
+static void put_number (GString *out, double value) {
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (!isfinite (value)) {
+    g_string_append (out, "null");
+    return;
+  }
+  for (int digits = 15; digits <= 17; digits++) {
+    g_autofree char *format = g_strdup_printf ("%%.%dg", digits);
+    g_ascii_formatd (text, sizeof text, format, value);
+    if (g_ascii_strtod (text, NULL) == value)
+      break;
+  }
+  g_string_append (out, text);
+}
+
+static void put_string (GString *out, const char *text) {
+  if (text == NULL) {
+    g_string_append (out, "null");
+    return;
+  }
+  g_string_append_c (out, '"');
+  for (const char *c = text; *c != '\0'; c++)
+    if (*c == '"' || *c == '\\')
+      g_string_append_printf (out, "\\%c", *c);
+    else if ((guchar) *c < 0x20)
+      g_string_append_printf (out, "\\u%04x", (guint) (guchar) *c);
+    else
+      g_string_append_c (out, *c);
+  g_string_append_c (out, '"');
+}
+
+/* Opens a member: a comma unless it is the first of its object. */
+static void put_key (GString *out, const char *key) {
+  if (out->len > 0 && out->str[out->len - 1] != '{')
+    g_string_append (out, ", ");
+  put_string (out, key);
+  g_string_append (out, ": ");
+}
+
+static void put_member (GString *out, const char *key, double value) {
+  put_key (out, key);
+  put_number (out, value);
+}
+
+static void put_integer (GString *out, const char *key, gint64 value) {
+  put_key (out, key);
+  g_string_append_printf (out, "%" G_GINT64_FORMAT, value);
+}
+
+static void put_unsigned (GString *out, const char *key, guint64 value) {
+  put_key (out, key);
+  g_string_append_printf (out, "%" G_GUINT64_FORMAT, value);
+}
+
+/* Exposed communication is an object of its own, by axis. */
+static void put_breakdown (GString *out, const LsSummary *summary) {
+  static const char prefix[] = "exposed_";
+  gboolean any = FALSE;
+
+  put_key (out, "time_breakdown_s");
+  g_string_append_c (out, '{');
+  for (guint part = 0; part < LS_N_PARTS; part++) {
+    const char *name = ls_part_name ((LsPart) part);
+    if (g_str_has_prefix (name, prefix))
+      any = any || summary->applies[part];
+    else if (summary->applies[part])
+      put_member (out, name, summary->parts_s[part]);
+  }
+  if (any) {
+    put_key (out, "exposed_communication");
+    g_string_append_c (out, '{');
+    for (guint part = 0; part < LS_N_PARTS; part++) {
+      const char *name = ls_part_name ((LsPart) part);
+      if (summary->applies[part] && g_str_has_prefix (name, prefix))
+        put_member (out, name + sizeof prefix - 1, summary->parts_s[part]);
+    }
+    g_string_append_c (out, '}');
+  }
+  g_string_append_c (out, '}');
+}
+
+static void put_memory (GString *out, const LsMemorySummary *memory) {
+  put_key (out, "memory");
+  g_string_append_c (out, '{');
+  put_integer (out, "peak_bytes", memory->peak_bytes);
+  put_integer (out, "reserved_bytes", memory->reserved_bytes);
+  put_integer (out, "capacity_bytes", memory->capacity_bytes);
+  put_key (out, "fits");
+  g_string_append (out, memory->fits ? "true" : "false");
+  put_integer (out, "rank", memory->rank);
+  for (guint kind = 0; kind < LS_N_MEMORY; kind++) {
+    g_autofree char *key = g_strdup_printf ("%s_bytes", ls_memory_name ((LsMemoryKind) kind));
+    put_integer (out, key, memory->by_kind[kind]);
+  }
+  g_string_append_c (out, '}');
+}
+
+static void put_rates (GString *out, const LsSummary *summary) {
+  put_member (out, "step_time_s", summary->step_time_s);
+  put_member (out, "step_time_p50_s", summary->step_time_p50_s);
+  put_member (out, "step_time_p99_s", summary->step_time_p99_s);
+  if (summary->has_tokens) {
+    put_member (out, "tokens_per_s", summary->tokens_per_s);
+    put_member (out, "tokens_per_s_per_gpu", summary->tokens_per_s_per_gpu);
+  }
+  put_member (out, "samples_per_s", summary->samples_per_s);
+  put_member (out, "model_tflops_per_gpu", summary->model_tflops_per_gpu);
+  put_member (out, "hardware_tflops_per_gpu", summary->hardware_tflops_per_gpu);
+  put_member (out, "peak_tflops_per_gpu", summary->peak_tflops_per_gpu);
+  put_member (out, "mfu", summary->mfu);
+  put_member (out, "hfu", summary->hfu);
+}
+
+static void put_warnings (GString *out, const GPtrArray *warnings) {
+  put_key (out, "warnings");
+  g_string_append_c (out, '[');
+  for (guint i = 0; i < warnings->len; i++) {
+    if (i > 0)
+      g_string_append (out, ", ");
+    put_string (out, g_ptr_array_index (warnings, i));
+  }
+  g_string_append_c (out, ']');
+}
+
+char *ls_summary_to_json (const LsSummary *summary) {
+  GString *out = g_string_new ("{");
+
+  put_integer (out, "schema", 1);
+  if (summary->version != NULL) {
+    put_key (out, "lockstep");
+    put_string (out, summary->version);
+  }
+  put_unsigned (out, "seed", summary->seed);
+  put_unsigned (out, "gpus", summary->gpus);
+  put_unsigned (out, "gpus_idle", summary->gpus_idle);
+  put_unsigned (out, "steps", summary->steps);
+  put_rates (out, summary);
+  put_breakdown (out, summary);
+  put_memory (out, &summary->memory);
+  put_member (out, "communication_bytes_per_gpu", summary->communication_bytes_per_gpu);
+  put_unsigned (out, "events", summary->events);
+  put_unsigned (out, "operations", summary->operations);
+  put_member (out, "wall_s", summary->wall_s);
+  put_key (out, "trace");
+  put_string (out, summary->trace);
+  put_warnings (out, summary->warnings);
+  g_string_append_c (out, '}');
+  return g_string_free (out, FALSE);
+}

@@ -1,0 +1,121 @@
+/* The summary on one screen: a unit on every number, the largest parts of the time first. See
+ * summary.h. */
+#include "base/quantity.h"
+#include "train/summary.h"
+
+/* Two columns: what, how much. A continuation has no `what`. */
+static void put_line (GString *out, const char *what, const char *format, ...) G_GNUC_PRINTF (3, 4);
+
+static void put_line (GString *out, const char *what, const char *format, ...) {
+  va_list arguments;
+
+  g_string_append_printf (out, "%-16s", what);
+  va_start (arguments, format);
+  g_string_append_vprintf (out, format, arguments);
+  va_end (arguments);
+  g_string_append_c (out, '\n');
+}
+
+static char *quantity (double value, LsDimension dimension) {
+  return ls_quantity_format (value, dimension);
+}
+
+/* 1234567.8 -> "1,234,568" */
+static char *grouped (double value) {
+  g_autofree char *digits = g_strdup_printf ("%.0f", value);
+  gsize n = strlen (digits);
+  GString *out = g_string_new (NULL);
+
+  if (value < 100) {
+    g_string_printf (out, "%.3g", value);
+    return g_string_free (out, FALSE);
+  }
+  for (gsize i = 0; i < n; i++) {
+    if (i > 0 && (n - i) % 3 == 0)
+      g_string_append_c (out, ',');
+    g_string_append_c (out, digits[i]);
+  }
+  return g_string_free (out, FALSE);
+}
+
+static void put_time (GString *out, const LsSummary *summary) {
+  g_autofree char *mean = quantity (summary->step_time_s, LS_DIMENSION_TIME);
+  g_autofree char *p50 = quantity (summary->step_time_p50_s, LS_DIMENSION_TIME);
+  g_autofree char *p99 = quantity (summary->step_time_p99_s, LS_DIMENSION_TIME);
+  g_autofree char *samples = grouped (summary->samples_per_s);
+
+  put_line (out, "step time", "%s   (mean of %u steps; median %s, p99 %s)", mean, summary->steps,
+            p50, p99);
+  if (summary->has_tokens) {
+    g_autofree char *tokens = grouped (summary->tokens_per_s);
+    g_autofree char *each = grouped (summary->tokens_per_s_per_gpu);
+    put_line (out, "throughput", "%s tokens/s, %s tokens/s per GPU, %s samples/s", tokens, each,
+              samples);
+  } else {
+    put_line (out, "throughput", "%s samples/s", samples);
+  }
+  put_line (out, "utilisation", "MFU %.1f %%, HFU %.1f %%: %.1f model TFLOP/s per GPU of %.4g (%s)",
+            100 * summary->mfu, 100 * summary->hfu, summary->model_tflops_per_gpu,
+            summary->peak_tflops_per_gpu, summary->format);
+}
+
+static void put_memory (GString *out, const LsMemorySummary *memory) {
+  g_autofree char *peak = quantity ((double) memory->peak_bytes, LS_DIMENSION_BYTES);
+  g_autofree char *reserved = quantity ((double) memory->reserved_bytes, LS_DIMENSION_BYTES);
+  g_autofree char *capacity = quantity ((double) memory->capacity_bytes, LS_DIMENSION_BYTES);
+  g_auto (GStrv) kind = g_new0 (char *, LS_N_MEMORY + 1);
+
+  put_line (out, "memory", "%s of %s usable: %s", reserved, capacity,
+            memory->fits ? "fits" : "DOES NOT FIT");
+  put_line (out, "", "%s allocated at the peak of rank %u:", peak, memory->rank);
+  for (guint i = 0; i < LS_N_MEMORY; i++)
+    kind[i] = quantity ((double) memory->by_kind[i], LS_DIMENSION_BYTES);
+  put_line (out, "", "parameters %s, gradients %s, optimizer %s,", kind[LS_MEMORY_PARAMETERS],
+            kind[LS_MEMORY_GRADIENTS], kind[LS_MEMORY_OPTIMIZER]);
+  put_line (out, "", "activations %s, buffers %s", kind[LS_MEMORY_ACTIVATIONS],
+            kind[LS_MEMORY_BUFFERS]);
+}
+
+/* Parts in falling order of time, equal ones in the order of the vocabulary. */
+static void put_parts (GString *out, const LsSummary *summary) {
+  gboolean shown[LS_N_PARTS] = {FALSE};
+
+  g_string_append (out, "where the time goes, mean over GPUs\n");
+  for (guint line = 0; line < LS_N_PARTS; line++) {
+    guint largest = LS_N_PARTS;
+    for (guint part = 0; part < LS_N_PARTS; part++)
+      if (!shown[part] && summary->parts_s[part] > 0 &&
+          (largest == LS_N_PARTS || summary->parts_s[part] > summary->parts_s[largest]))
+        largest = part;
+    if (largest == LS_N_PARTS)
+      return;
+    shown[largest] = TRUE;
+    double seconds = summary->parts_s[largest];
+    g_autofree char *time = quantity (seconds, LS_DIMENSION_TIME);
+    g_autofree char *name = g_strdup (ls_part_name ((LsPart) largest));
+    g_strdelimit (name, "_", ' ');
+    g_string_append_printf (out, "  %-22s %5.1f %%  %s\n", name,
+                            100 * seconds / summary->step_time_s, time);
+  }
+}
+
+char *ls_summary_to_text (const LsSummary *summary) {
+  GString *out = g_string_new (NULL);
+  g_autofree char *sent = quantity (summary->communication_bytes_per_gpu, LS_DIMENSION_BYTES);
+  g_autofree char *wall = quantity (summary->wall_s, LS_DIMENSION_TIME);
+  g_autofree char *operations = grouped ((double) summary->operations);
+
+  if (summary->title != NULL)
+    g_string_append_printf (out, "%s\n", summary->title);
+  put_line (out, "GPUs", "%u used, %u idle", summary->gpus, summary->gpus_idle);
+  put_time (out, summary);
+  put_memory (out, &summary->memory);
+  put_line (out, "communication", "%s sent per GPU and step", sent);
+  put_parts (out, summary);
+  put_line (out, "simulated", "%s operations in %s", operations, wall);
+  if (summary->memory_verdict != NULL)
+    g_string_append (out, summary->memory_verdict);
+  if (summary->trace != NULL)
+    put_line (out, "trace", "%s", summary->trace);
+  return g_string_free (out, FALSE);
+}
