@@ -219,8 +219,9 @@ LsConfig *ls_config_builder_build (LsConfigBuilder *builder, LsConfigErrors *err
   if (config->root->position.file != NULL)
     config->root->position = (LsConfigPosition){config->root->position.file, 1, 1};
   g_ptr_array_add (builder->optional, NULL);
-  config->readable = ls_config_check (config->root, ls_schema_root (builder->schema),
-                                      (const char *const *) builder->optional->pdata, errors);
+  config->readable =
+      ls_config_check (config->root, ls_schema_root (builder->schema),
+                       (const char *const *) builder->optional->pdata, after != before, errors);
   g_ptr_array_set_size (builder->optional, (int) builder->optional->len - 1);
   config->readable = config->readable && after == before;
   return g_steal_pointer (&config);

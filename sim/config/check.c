@@ -22,6 +22,7 @@ typedef struct {
   LsConfigErrors *errors;
   const LsSchemaNode *root;
   const char *const *optional;
+  gboolean dropped;
   GString *path; /* as the user would write it */
   gboolean readable;
 } Check;
@@ -199,9 +200,9 @@ static void check_required (Check *c, const LsConfigNode *map, const LsSchemaNod
     const LsSchemaNode *child = children->pdata[i];
 
     if (child->row == NULL || !(child->row->flags & LS_CONFIG_REQUIRED) ||
-        child->row->later != NULL)
+        (child->row->later != NULL && ls_config_key_choices (child->row) == NULL))
       continue;
-    if (schema->parent == NULL && g_strv_contains (c->optional, child->name))
+    if (schema->parent == NULL && (c->dropped || g_strv_contains (c->optional, child->name)))
       continue;
     if (is_missing (map, child) && !is_misspelt (map, schema, child->name))
       missing_key (c, map, schema, child);
@@ -321,11 +322,12 @@ static void check_value (Check *c, LsConfigNode *node, const LsSchemaNode *schem
 }
 
 gboolean ls_config_check (LsConfigNode *root, const LsSchemaNode *schema,
-                          const char *const *optional, LsConfigErrors *errors) {
+                          const char *const *optional, gboolean dropped, LsConfigErrors *errors) {
   static const char *const none[] = {NULL};
   Check c = {.errors = errors,
              .root = schema,
              .optional = optional != NULL ? optional : none,
+             .dropped = dropped,
              .path = g_string_new (NULL),
              .readable = TRUE};
 
