@@ -12,30 +12,27 @@
 
 #include "engine/engine_private.h"
 
-static void
-charge (LsRankState *state, guint part, gint64 ps) {
+static void charge (LsRankState *state, guint part, gint64 ps) {
   LS_ASSERT (ps >= 0 && part < LS_MAX_PARTS);
   state->parts_ps[part] += ps;
   state->accounted_ps += ps;
 }
 
-void
-ls_account_busy (LsEngine *e, guint32 rank, guint part, gint64 ps) {
+void ls_account_busy (LsEngine *e, guint32 rank, guint part, gint64 ps) {
   charge (ls_rank_at (e, rank), part, ps);
 }
 
-gint64
-ls_account_busy_ps (LsEngine *e, guint32 rank) {
+gint64 ls_account_busy_ps (LsEngine *e, guint32 rank) {
   LsRankState *state = ls_rank_at (e, rank);
   if (state->n_streams == 0)
     return 0;
   const LsStream *main_stream = ls_stream_at (e, rank, LS_MAIN_STREAM);
-  gint64 running = main_stream->state == LS_STREAM_RUNNING ? e->now_ps - main_stream->run_start_ps : 0;
+  gint64 running =
+      main_stream->state == LS_STREAM_RUNNING ? e->now_ps - main_stream->run_start_ps : 0;
   return state->busy_ps + running;
 }
 
-const LsHistory *
-ls_account_find (LsEngine *e, LsCause cause) {
+const LsHistory *ls_account_find (LsEngine *e, LsCause cause) {
   if (cause.rank == LS_NO_RANK || cause.ordinal < 0)
     return NULL;
   guint32 first = (ls_rank_at (e, cause.rank)->first_stream + cause.stream) * LS_HISTORY;
@@ -47,8 +44,7 @@ ls_account_find (LsEngine *e, LsCause cause) {
 }
 
 /* The main stream starts something now: charges [idle since, now] from its end backwards. */
-void
-ls_account_main_start (LsEngine *e, guint32 rank) {
+void ls_account_main_start (LsEngine *e, guint32 rank) {
   LsRankState *state = ls_rank_at (e, rank);
   const gint64 since_ps = state->accounted_ps;
   gint64 to_ps = e->now_ps; /* [to, now] is charged */
@@ -70,8 +66,7 @@ ls_account_main_start (LsEngine *e, guint32 rank) {
   }
 }
 
-guint8
-ls_account_blame (LsEngine *e, LsCause cause, guint8 wait_part) {
+guint8 ls_account_blame (LsEngine *e, LsCause cause, guint8 wait_part) {
   for (guint hops = 0; hops < LS_HISTORY; hops++) {
     const LsHistory *entry = ls_account_find (e, cause);
     if (!entry)
@@ -85,8 +80,7 @@ ls_account_blame (LsEngine *e, LsCause cause, guint8 wait_part) {
   return wait_part;
 }
 
-void
-ls_account_ended (LsEngine *e, guint32 rank, guint stream, const LsHistory *entry) {
+void ls_account_ended (LsEngine *e, guint32 rank, guint stream, const LsHistory *entry) {
   LsStream *st = ls_stream_at (e, rank, stream);
   guint32 first = (ls_rank_at (e, rank)->first_stream + stream) * LS_HISTORY;
   g_array_index (e->history, LsHistory, first + st->history_next) = *entry;
@@ -100,8 +94,7 @@ ls_account_ended (LsEngine *e, guint32 rank, guint stream, const LsHistory *entr
   charge (state, entry->part, MAX (entry->end_ps, from_ps) - start_ps);
 }
 
-void
-ls_account_memory (LsEngine *e, guint32 rank, guint kind, gint64 bytes, gint64 t_ps) {
+void ls_account_memory (LsEngine *e, guint32 rank, guint kind, gint64 bytes, gint64 t_ps) {
   LsRankState *state = ls_rank_at (e, rank);
   LS_ASSERT (kind < LS_MEMORY_KINDS);
   if (t_ps > state->memory_time_ps) {
@@ -113,7 +106,8 @@ ls_account_memory (LsEngine *e, guint32 rank, guint kind, gint64 bytes, gint64 t
   }
   state->memory[kind] += bytes;
   state->memory_total += bytes;
-  LS_REQUIRE (state->memory[kind] >= 0, "rank %u releases more memory of kind %u than it holds", rank, kind);
+  LS_REQUIRE (state->memory[kind] >= 0, "rank %u releases more memory of kind %u than it holds",
+              rank, kind);
   if (!state->observed)
     return;
   for (guint o = 0; o < e->n_observers; o++)
@@ -121,31 +115,27 @@ ls_account_memory (LsEngine *e, guint32 rank, guint kind, gint64 bytes, gint64 t
       e->observers[o]->memory (e->observer_selves[o], rank, kind, t_ps, state->memory[kind]);
 }
 
-void
-ls_account_claim (LsEngine *e, guint32 rank, guint stream, const LsOp *op) {
+void ls_account_claim (LsEngine *e, guint32 rank, guint stream, const LsOp *op) {
   if (op->claim_bytes == 0)
     return;
   ls_device_sync_rank (e, rank, stream);
   ls_account_memory (e, rank, op->claim_kind, op->claim_bytes, e->now_ps);
 }
 
-void
-ls_account_release (LsEngine *e, guint32 rank, guint stream, const LsOp *op) {
+void ls_account_release (LsEngine *e, guint32 rank, guint stream, const LsOp *op) {
   if (op->release_bytes == 0)
     return;
   ls_device_sync_rank (e, rank, stream);
   ls_account_memory (e, rank, op->release_kind, -op->release_bytes, e->now_ps);
 }
 
-void
-ls_account_record (LsEngine *e, LsOpRecord *record) {
+void ls_account_record (LsEngine *e, LsOpRecord *record) {
   for (guint o = 0; o < e->n_observers; o++)
     if (e->observers[o]->op)
       e->observers[o]->op (e->observer_selves[o], record);
 }
 
-void
-ls_account_mark (LsEngine *e, guint32 rank, const LsOp *op, const gint32 *counters) {
+void ls_account_mark (LsEngine *e, guint32 rank, const LsOp *op, const gint32 *counters) {
   for (guint o = 0; o < e->n_observers; o++)
     if (e->observers[o]->mark)
       e->observers[o]->mark (e->observer_selves[o], rank, op, counters, e->now_ps);

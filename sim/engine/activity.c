@@ -8,8 +8,7 @@
  */
 #include "engine/engine_private.h"
 
-LsCachedTransfer *
-ls_cached_transfer_new (const LsTransfer *transfer) {
+LsCachedTransfer *ls_cached_transfer_new (const LsTransfer *transfer) {
   LsCachedTransfer *cached = g_new0 (LsCachedTransfer, 1);
   cached->transfer = transfer;
   cached->alone_rate = g_new0 (gint64, MAX (transfer->n_phases, 1u));
@@ -17,8 +16,7 @@ ls_cached_transfer_new (const LsTransfer *transfer) {
   return cached;
 }
 
-void
-ls_cached_transfer_free (LsCachedTransfer *cached) {
+void ls_cached_transfer_free (LsCachedTransfer *cached) {
   if (!cached)
     return;
   g_free (cached->alone_rate);
@@ -26,27 +24,24 @@ ls_cached_transfer_free (LsCachedTransfer *cached) {
   g_free (cached);
 }
 
-LsCachedTransfer *
-ls_cached_transfer_at (GPtrArray *list, guint index) {
+LsCachedTransfer *ls_cached_transfer_at (GPtrArray *list, guint index) {
   return index < list->len ? g_ptr_array_index (list, index) : NULL;
 }
 
 /* Rates alone, for the capacities of now. */
-static void
-refresh (LsEngine *e, LsCachedTransfer *cached) {
+static void refresh (LsEngine *e, LsCachedTransfer *cached) {
   if (cached->epoch == e->capacity_epoch)
     return;
   cached->epoch = e->capacity_epoch;
   for (guint32 p = 0; p < cached->transfer->n_phases; p++) {
     const LsPhase *phase = &cached->transfer->phases[p];
-    cached->alone_rate[p]
-        = ls_sharing_alone_rate (e->sharing, phase->rate_cap, phase->n_usages, phase->usages, &cached->bottleneck[p]);
+    cached->alone_rate[p] = ls_sharing_alone_rate (e->sharing, phase->rate_cap, phase->n_usages,
+                                                   phase->usages, &cached->bottleneck[p]);
   }
 }
 
-guint32
-ls_activity_start (LsEngine *e, LsCachedTransfer *cached, LsOwnerKind kind, guint32 owner, guint32 stream,
-                   gint64 bytes_override) {
+guint32 ls_activity_start (LsEngine *e, LsCachedTransfer *cached, LsOwnerKind kind, guint32 owner,
+                           guint32 stream, gint64 bytes_override) {
   guint32 number;
   if (e->free_activities->len > 0) {
     number = g_array_index (e->free_activities, guint32, e->free_activities->len - 1);
@@ -55,39 +50,36 @@ ls_activity_start (LsEngine *e, LsCachedTransfer *cached, LsOwnerKind kind, guin
     number = e->activities->len;
     g_array_set_size (e->activities, number + 1);
   }
-  *ls_activity_at (e, number) = (LsActivity){ .cached = cached,
-                                              .state = LS_ACTIVITY_LATENCY,
-                                              .owner_kind = (guint8) kind,
-                                              .owner = owner,
-                                              .owner_stream = stream,
-                                              .flow = LS_NONE,
-                                              .bottleneck = LS_NO_RESOURCE,
-                                              .bytes_override = bytes_override,
-                                              .start_ps = e->now_ps };
+  *ls_activity_at (e, number) = (LsActivity){.cached = cached,
+                                             .state = LS_ACTIVITY_LATENCY,
+                                             .owner_kind = (guint8) kind,
+                                             .owner = owner,
+                                             .owner_stream = stream,
+                                             .flow = LS_NONE,
+                                             .bottleneck = LS_NO_RESOURCE,
+                                             .bytes_override = bytes_override,
+                                             .start_ps = e->now_ps};
   return number;
 }
 
-void
-ls_activity_free (LsEngine *e, guint32 number) {
+void ls_activity_free (LsEngine *e, guint32 number) {
   ls_activity_at (e, number)->state = LS_ACTIVITY_FREE;
   g_array_append_val (e->free_activities, number);
 }
 
-static gint64
-phase_bytes (const LsActivity *activity) {
+static gint64 phase_bytes (const LsActivity *activity) {
   const LsTransfer *transfer = activity->cached->transfer;
   if (activity->bytes_override >= 0 && activity->phase + 1 == transfer->n_phases)
     return activity->bytes_override;
   return transfer->phases[activity->phase].work_bytes;
 }
 
-gint64
-ls_activity_bytes (const LsActivity *activity) {
-  return activity->bytes_override >= 0 ? activity->bytes_override : activity->cached->transfer->message_bytes;
+gint64 ls_activity_bytes (const LsActivity *activity) {
+  return activity->bytes_override >= 0 ? activity->bytes_override
+                                       : activity->cached->transfer->message_bytes;
 }
 
-static void
-owner_ended (LsEngine *e, guint32 number) {
+static void owner_ended (LsEngine *e, guint32 number) {
   LsActivity activity = *ls_activity_at (e, number);
   switch ((LsOwnerKind) activity.owner_kind) {
   case LS_OWNER_GROUP:
@@ -104,8 +96,7 @@ owner_ended (LsEngine *e, guint32 number) {
 }
 
 /* TRUE when the phase has bytes to move, from this instant's solve on. */
-static gboolean
-begin_load (LsEngine *e, guint32 number) {
+static gboolean begin_load (LsEngine *e, guint32 number) {
   LsActivity *activity = ls_activity_at (e, number);
   if (phase_bytes (activity) == 0)
     return FALSE;
@@ -115,8 +106,7 @@ begin_load (LsEngine *e, guint32 number) {
 }
 
 /* Enters the current phase, or the first later one that takes time; ends the activity if there is none. */
-void
-ls_activity_go (LsEngine *e, guint32 number) {
+void ls_activity_go (LsEngine *e, guint32 number) {
   LsActivity *activity = ls_activity_at (e, number);
   const LsTransfer *transfer = activity->cached->transfer;
   for (; activity->phase < transfer->n_phases; activity->phase++) {
@@ -124,8 +114,8 @@ ls_activity_go (LsEngine *e, guint32 number) {
     if (phase->latency_ps > 0) {
       activity->state = LS_ACTIVITY_LATENCY;
       activity->alone_ps += phase->latency_ps;
-      activity->event
-          = ls_event_queue_push (e->queue, e->now_ps + phase->latency_ps, 1, (LsEvent){ LS_EVENT_LATENCY_END, number, 0 });
+      activity->event = ls_event_queue_push (e->queue, e->now_ps + phase->latency_ps, 1,
+                                             (LsEvent){LS_EVENT_LATENCY_END, number, 0});
       return;
     }
     if (begin_load (e, number))
@@ -134,8 +124,7 @@ ls_activity_go (LsEngine *e, guint32 number) {
   owner_ended (e, number);
 }
 
-void
-ls_activity_latency_end (LsEngine *e, guint32 number) {
+void ls_activity_latency_end (LsEngine *e, guint32 number) {
   LsActivity *activity = ls_activity_at (e, number);
   activity->event = LS_EVENT_NONE;
   if (begin_load (e, number))
@@ -145,14 +134,15 @@ ls_activity_latency_end (LsEngine *e, guint32 number) {
 }
 
 /* A flow's rate went from `old_rate` to `new_rate`: memory bandwidth left on devices, and who watches. */
-static void
-account_rate (LsEngine *e, guint32 n_usages, const LsUsage *usages, gint64 old_rate, gint64 new_rate) {
+static void account_rate (LsEngine *e, guint32 n_usages, const LsUsage *usages, gint64 old_rate,
+                          gint64 new_rate) {
   const guint32 *device_of = (const guint32 *) (gpointer) e->resource_device->data;
   for (guint32 i = 0; i < n_usages; i++) {
     guint32 number = device_of[usages[i].resource];
     if (number != LS_NONE) {
       LsDevice *device = ls_device_at (e, number);
-      device->hbm_used += ls_rate_times_usage (new_rate, usages[i].usage) - ls_rate_times_usage (old_rate, usages[i].usage);
+      device->hbm_used += ls_rate_times_usage (new_rate, usages[i].usage) -
+                          ls_rate_times_usage (old_rate, usages[i].usage);
       if (device->active->len > 0)
         ls_device_touch (e, number);
     }
@@ -165,15 +155,13 @@ account_rate (LsEngine *e, guint32 n_usages, const LsUsage *usages, gint64 old_r
   }
 }
 
-static void
-account_carried (LsEngine *e, const LsPhase *phase, LsInt128 work) {
+static void account_carried (LsEngine *e, const LsPhase *phase, LsInt128 work) {
   LsInt128 *carried = (LsInt128 *) (gpointer) e->resource_carried->data;
   for (guint32 i = 0; i < phase->n_usages; i++)
     carried[phase->usages[i].resource] += (work >> LS_RATE_BITS) * phase->usages[i].usage;
 }
 
-static void
-leave_sharing (LsEngine *e, LsActivity *activity) {
+static void leave_sharing (LsEngine *e, LsActivity *activity) {
   guint32 n;
   const LsUsage *usages = ls_sharing_usages (e->sharing, activity->flow, &n);
   gint64 rate = ls_sharing_rate (e->sharing, activity->flow);
@@ -182,19 +170,18 @@ leave_sharing (LsEngine *e, LsActivity *activity) {
   activity->flow = LS_NONE;
 }
 
-void
-ls_activity_transfer_end (LsEngine *e, guint32 number) {
+void ls_activity_transfer_end (LsEngine *e, guint32 number) {
   LsActivity *activity = ls_activity_at (e, number);
   activity->event = LS_EVENT_NONE;
   leave_sharing (e, activity);
-  account_carried (e, &activity->cached->transfer->phases[activity->phase], ls_work_from_units (phase_bytes (activity)));
+  account_carried (e, &activity->cached->transfer->phases[activity->phase],
+                   ls_work_from_units (phase_bytes (activity)));
   activity->phase++;
   ls_activity_go (e, number);
 }
 
 /* Factor on the rate, fixed when the activity first loads: 1 - (1 - beside) x share of members that compute. */
-static gint64
-compute_factor (LsEngine *e, const LsActivity *activity) {
+static gint64 compute_factor (LsEngine *e, const LsActivity *activity) {
   gint64 beside = activity->cached->transfer->beside_compute;
   if (activity->owner_kind != LS_OWNER_GROUP || beside == LS_USAGE_ONE || beside == 0)
     return LS_USAGE_ONE;
@@ -202,11 +189,10 @@ compute_factor (LsEngine *e, const LsActivity *activity) {
   guint32 busy = 0;
   for (guint32 i = 0; i < group->n; i++)
     busy += ls_stream_at (e, group->ranks[i], LS_MAIN_STREAM)->state == LS_STREAM_RUNNING;
-  return LS_USAGE_ONE - (gint64) ((LsInt128) (LS_USAGE_ONE - beside) * busy / group->n);
+  return LS_USAGE_ONE - (gint64) ((LsInt128) (LS_USAGE_ONE - beside) * busy / MAX (group->n, 1u));
 }
 
-static void
-start_loading (LsEngine *e, guint32 number) {
+static void start_loading (LsEngine *e, guint32 number) {
   LsActivity *activity = ls_activity_at (e, number);
   LsCachedTransfer *cached = activity->cached;
   const LsPhase *phase = &cached->transfer->phases[activity->phase];
@@ -216,7 +202,8 @@ start_loading (LsEngine *e, guint32 number) {
   gint64 alone = cached->alone_rate[activity->phase];
   gint64 cap = (gint64) (((LsInt128) alone * activity->factor) >> LS_USAGE_BITS);
   activity->bottleneck = cached->bottleneck[activity->phase];
-  activity->flow = ls_sharing_add_flow (e->sharing, cap, activity->bottleneck, phase->n_usages, phase->usages, number);
+  activity->flow = ls_sharing_add_flow (e->sharing, cap, activity->bottleneck, phase->n_usages,
+                                        phase->usages, number);
   activity->remaining = ls_work_from_units (phase_bytes (activity));
   if (alone > 0)
     activity->alone_ps += ls_work_duration_ps (activity->remaining, alone);
@@ -224,8 +211,7 @@ start_loading (LsEngine *e, guint32 number) {
   activity->state = LS_ACTIVITY_LOADING;
 }
 
-static void
-apply_change (LsEngine *e, const LsRateChange *change) {
+static void apply_change (LsEngine *e, const LsRateChange *change) {
   guint32 number = ls_sharing_owner (e->sharing, change->flow);
   LsActivity *activity = ls_activity_at (e, number);
   gint64 rate = ls_sharing_rate (e->sharing, change->flow);
@@ -245,11 +231,11 @@ apply_change (LsEngine *e, const LsRateChange *change) {
   if (activity->event != LS_EVENT_NONE)
     ls_event_queue_reschedule (e->queue, activity->event, end_ps);
   else
-    activity->event = ls_event_queue_push (e->queue, end_ps, 1, (LsEvent){ LS_EVENT_TRANSFER_END, number, 0 });
+    activity->event =
+        ls_event_queue_push (e->queue, end_ps, 1, (LsEvent){LS_EVENT_TRANSFER_END, number, 0});
 }
 
-void
-ls_activity_settle (LsEngine *e) {
+void ls_activity_settle (LsEngine *e) {
   if (e->starting->len == 0 && !ls_sharing_is_dirty (e->sharing))
     return;
   for (guint i = 0; i < e->starting->len; i++) {
@@ -265,14 +251,14 @@ ls_activity_settle (LsEngine *e) {
 }
 
 /* Takes an activity away as it stands; what it moved so far counts as carried. */
-void
-ls_activity_drop (LsEngine *e, guint32 number) {
+void ls_activity_drop (LsEngine *e, guint32 number) {
   LsActivity *activity = ls_activity_at (e, number);
   if (activity->event != LS_EVENT_NONE)
     ls_event_queue_cancel (e->queue, activity->event);
   if (activity->state == LS_ACTIVITY_LOADING) {
-    LsInt128 moved = ls_work_from_units (phase_bytes (activity)) - activity->remaining
-                     + (LsInt128) ls_sharing_rate (e->sharing, activity->flow) * (e->now_ps - activity->last_ps);
+    LsInt128 moved =
+        ls_work_from_units (phase_bytes (activity)) - activity->remaining +
+        (LsInt128) ls_sharing_rate (e->sharing, activity->flow) * (e->now_ps - activity->last_ps);
     account_carried (e, &activity->cached->transfer->phases[activity->phase], moved);
     leave_sharing (e, activity);
   }

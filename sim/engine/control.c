@@ -4,26 +4,24 @@
  */
 #include "engine/engine_private.h"
 
-guint64
-ls_engine_schedule (LsEngine *e, gint64 at_ps, guint priority, LsTimerFunc func, gpointer self) {
+guint64 ls_engine_schedule (LsEngine *e, gint64 at_ps, guint priority, LsTimerFunc func,
+                            gpointer self) {
   LS_REQUIRE (at_ps >= e->now_ps, "scheduling into the past");
   LS_REQUIRE (priority <= 3, "priorities are 0 to 3");
-  guint32 slot = ls_event_queue_push (e->queue, at_ps, priority, (LsEvent){ LS_EVENT_TIMER, 0, 0 });
+  guint32 slot = ls_event_queue_push (e->queue, at_ps, priority, (LsEvent){LS_EVENT_TIMER, 0, 0});
   if (G_UNLIKELY (e->timers->len <= slot))
     g_array_set_size (e->timers, MAX (slot + 1, 2 * e->timers->len));
-  ((LsTimer *) (gpointer) e->timers->data)[slot] = (LsTimer){ func, self };
+  ((LsTimer *) (gpointer) e->timers->data)[slot] = (LsTimer){func, self};
   return ((guint64) ls_event_queue_generation (e->queue, slot) << 32) | slot;
 }
 
 /* The slot of a live handle, or 0. */
-static guint32
-live_slot (LsEngine *e, guint64 handle) {
+static guint32 live_slot (LsEngine *e, guint64 handle) {
   guint32 slot = (guint32) handle, generation = (guint32) (handle >> 32);
   return ls_event_queue_is_pending (e->queue, slot, generation) ? slot : 0;
 }
 
-gboolean
-ls_engine_cancel_timer (LsEngine *e, guint64 handle) {
+gboolean ls_engine_cancel_timer (LsEngine *e, guint64 handle) {
   guint32 slot = live_slot (e, handle);
   if (slot == 0)
     return FALSE;
@@ -31,8 +29,7 @@ ls_engine_cancel_timer (LsEngine *e, guint64 handle) {
   return TRUE;
 }
 
-gboolean
-ls_engine_reschedule_timer (LsEngine *e, guint64 handle, gint64 at_ps) {
+gboolean ls_engine_reschedule_timer (LsEngine *e, guint64 handle, gint64 at_ps) {
   LS_REQUIRE (at_ps >= e->now_ps, "scheduling into the past");
   guint32 slot = live_slot (e, handle);
   if (slot == 0)
@@ -41,8 +38,7 @@ ls_engine_reschedule_timer (LsEngine *e, guint64 handle, gint64 at_ps) {
   return TRUE;
 }
 
-static LsDevice *
-device_of_resource (LsEngine *e, guint resource, guint32 *number) {
+static LsDevice *device_of_resource (LsEngine *e, guint resource, guint32 *number) {
   for (guint32 d = 0; d < e->devices->len; d++)
     if (ls_device_at (e, d)->hbm == resource || ls_device_at (e, d)->sm == resource) {
       *number = d;
@@ -51,8 +47,7 @@ device_of_resource (LsEngine *e, guint resource, guint32 *number) {
   return NULL;
 }
 
-void
-ls_engine_set_capacity (LsEngine *e, guint resource, double per_s) {
+void ls_engine_set_capacity (LsEngine *e, guint resource, double per_s) {
   guint32 number = LS_NONE;
   LsDevice *device = device_of_resource (e, resource, &number);
   if (device && device->sm == resource) {
@@ -72,16 +67,14 @@ ls_engine_set_capacity (LsEngine *e, guint resource, double per_s) {
     ls_activity_settle (e);
 }
 
-void
-ls_engine_set_device_speed (LsEngine *e, guint number, double fraction) {
+void ls_engine_set_device_speed (LsEngine *e, guint number, double fraction) {
   LsDevice *device = ls_device_at (e, number);
   device->speed = ls_usage_from_double (fraction);
   LS_REQUIRE (device->speed <= LS_USAGE_ONE, "a device cannot be faster than nominal");
   ls_device_touch (e, number);
 }
 
-gboolean
-ls_engine_cancel (LsEngine *e, guint rank, guint stream) {
+gboolean ls_engine_cancel (LsEngine *e, guint rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   const LsOp *op;
   switch ((LsStreamState) st->state) {
@@ -110,14 +103,12 @@ ls_engine_cancel (LsEngine *e, guint rank, guint stream) {
 }
 
 /* A blocked stream no longer waits for anything. */
-static void
-unblock (LsEngine *e, guint rank, guint stream) {
+static void unblock (LsEngine *e, guint rank, guint stream) {
   for (guint s = 0; s < ls_rank_at (e, rank)->n_streams; s++)
     ls_stream_at (e, rank, s)->waiters &= ~(1u << stream);
 }
 
-void
-ls_engine_move (LsEngine *e, guint rank, guint stream, LsMark target, const gint32 *counters) {
+void ls_engine_move (LsEngine *e, guint rank, guint stream, LsMark target, const gint32 *counters) {
   LS_REQUIRE (target.valid && target.stream == stream, "a stream moves within itself");
   ls_engine_cancel (e, rank, stream);
   unblock (e, rank, stream);
@@ -134,6 +125,6 @@ ls_engine_move (LsEngine *e, guint rank, guint stream, LsMark target, const gint
   st->position = ls_program_ordinal (state->program, target, counters);
   st->wait_index = 0;
   st->state = LS_STREAM_READY;
-  st->cause = (LsCause){ LS_NO_RANK, 0, -1 };
+  st->cause = (LsCause){LS_NO_RANK, 0, -1};
   ls_executor_queue (e, rank, stream);
 }

@@ -12,27 +12,23 @@
  */
 #include "engine/engine_private.h"
 
-static LsBlock *
-block_of (LsEngine *e, guint32 rank, guint stream, guint32 pc) {
+static LsBlock *block_of (LsEngine *e, guint32 rank, guint stream, guint32 pc) {
   const LsInstruction *instruction = ls_instruction_at (e, rank, stream, pc);
   return &ls_rank_at (e, rank)->program->blocks[instruction->block];
 }
 
 /* Index after the last kernel of the run that `pc` is in; host operations run one by one. */
-static guint32
-run_end (LsEngine *e, guint32 rank, guint stream, guint32 pc) {
+static guint32 run_end (LsEngine *e, guint32 rank, guint stream, guint32 pc) {
   const LsInstruction *instruction = ls_instruction_at (e, rank, stream, pc);
   return instruction->block == LS_NO_BLOCK ? pc + 1 : block_of (e, rank, stream, pc)->end;
 }
 
-static guint32
-device_of (LsEngine *e, guint32 rank, const LsStream *st) {
+static guint32 device_of (LsEngine *e, guint32 rank, const LsStream *st) {
   LsRankState *state = ls_rank_at (e, rank);
   return st->device_kind ? state->host_device : state->device;
 }
 
-void
-ls_device_touch (LsEngine *e, guint32 number) {
+void ls_device_touch (LsEngine *e, guint32 number) {
   LsDevice *device = ls_device_at (e, number);
   if (device->dirty)
     return;
@@ -40,8 +36,7 @@ ls_device_touch (LsEngine *e, guint32 number) {
   g_array_append_val (e->dirty_devices, number);
 }
 
-void
-ls_device_hold (LsEngine *e, guint32 rank, gint64 sm_held) {
+void ls_device_hold (LsEngine *e, guint32 rank, gint64 sm_held) {
   guint32 number = ls_rank_at (e, rank)->device;
   if (sm_held == 0 || number == LS_NONE)
     return;
@@ -51,16 +46,14 @@ ls_device_hold (LsEngine *e, guint32 rank, gint64 sm_held) {
     ls_device_touch (e, number);
 }
 
-static gint64
-available_sm (const LsDevice *device) {
+static gint64 available_sm (const LsDevice *device) {
   gint64 held = MIN (device->held, LS_USAGE_ONE / 2);
   if (device->speed == LS_USAGE_ONE)
     return LS_USAGE_ONE - held;
   return (gint64) (((LsInt128) (LS_USAGE_ONE - held) * device->speed) >> LS_USAGE_BITS);
 }
 
-static gint64
-available_hbm (const LsDevice *device) {
+static gint64 available_hbm (const LsDevice *device) {
   if (device->hbm_used == 0 || device->hbm_rate == 0)
     return LS_USAGE_ONE;
   gint64 left = MAX (device->hbm_rate - device->hbm_used, 0);
@@ -68,28 +61,25 @@ available_hbm (const LsDevice *device) {
 }
 
 /* min (1, share / usage), rounded down. */
-static inline gint64
-limited_rate (gint64 share, gint64 usage, gint64 rate) {
+static inline gint64 limited_rate (gint64 share, gint64 usage, gint64 rate) {
   if (usage <= share)
     return rate;
   gint64 limit = (gint64) (((LsInt128) share << LS_RATE_BITS) / usage);
   return MIN (limit, rate);
 }
 
-static inline gint64
-kernel_rate (const LsStream *st, const LsOp *op) {
+static inline gint64 kernel_rate (const LsStream *st, const LsOp *op) {
   if (st->rate >= 0)
     return st->rate;
-  return limited_rate (st->hbm_share, op->hbm_usage, limited_rate (st->sm_share, op->sm_usage, LS_RATE_ONE));
+  return limited_rate (st->hbm_share, op->hbm_usage,
+                       limited_rate (st->sm_share, op->sm_usage, LS_RATE_ONE));
 }
 
-static inline gboolean
-is_free (const LsStream *st) {
+static inline gboolean is_free (const LsStream *st) {
   return st->rate < 0 && st->sm_share == LS_USAGE_ONE && st->hbm_share == LS_USAGE_ONE;
 }
 
-static void
-begin_kernel (LsEngine *e, guint32 rank, guint stream, LsStream *st, guint32 pc) {
+static void begin_kernel (LsEngine *e, guint32 rank, guint stream, LsStream *st, guint32 pc) {
   const LsOp *op = &ls_instruction_at (e, rank, stream, pc)->op;
   gint64 ordinal = st->position + (pc - st->pc);
   st->run_pc = pc;
@@ -99,34 +89,34 @@ begin_kernel (LsEngine *e, guint32 rank, guint stream, LsStream *st, guint32 pc)
   st->remaining = ls_work_from_units (st->kernel_work_ps);
 }
 
-static void
-record_kernel (LsEngine *e, guint32 rank, guint stream, LsStream *st, const LsOp *op, gint64 end_ps) {
+static void record_kernel (LsEngine *e, guint32 rank, guint stream, LsStream *st, const LsOp *op,
+                           gint64 end_ps) {
   gint64 ordinal = st->position + (st->run_pc - st->pc);
   gboolean first = st->run_pc == st->pc;
   LsDevice *device = ls_device_at (e, device_of (e, rank, st));
-  LsOpRecord record = { .rank = rank,
-                        .stream = (guint16) stream,
-                        .ordinal = ordinal,
-                        .op = op,
-                        .counters = st->counters,
-                        .ready_ps = st->kernel_start_ps,
-                        .start_ps = st->kernel_start_ps,
-                        .end_ps = end_ps,
-                        .alone_ps = st->kernel_work_ps,
-                        .cause = first ? st->cause : (LsCause){ rank, (guint16) stream, ordinal - 1 },
-                        .cause_resource = LS_NO_RESOURCE,
-                        .bottleneck = op->hbm_usage > op->sm_usage ? device->hbm : device->sm,
-                        .group = LS_NO_GROUP,
-                        .last_rank = LS_NO_RANK,
-                        .peer = LS_NO_RANK };
+  LsOpRecord record = {.rank = rank,
+                       .stream = (guint16) stream,
+                       .ordinal = ordinal,
+                       .op = op,
+                       .counters = st->counters,
+                       .ready_ps = st->kernel_start_ps,
+                       .start_ps = st->kernel_start_ps,
+                       .end_ps = end_ps,
+                       .alone_ps = st->kernel_work_ps,
+                       .cause = first ? st->cause : (LsCause){rank, (guint16) stream, ordinal - 1},
+                       .cause_resource = LS_NO_RESOURCE,
+                       .bottleneck = op->hbm_usage > op->sm_usage ? device->hbm : device->sm,
+                       .group = LS_NO_GROUP,
+                       .last_rank = LS_NO_RANK,
+                       .peer = LS_NO_RANK};
   if (op->kind == LS_OP_MEMORY)
     record.bottleneck = LS_NO_RESOURCE;
   ls_account_record (e, &record);
 }
 
 /* The current kernel has ended at `end_ps`; memory and time are accounted. */
-static void
-end_kernel (LsEngine *e, guint32 rank, guint stream, LsStream *st, const LsOp *op, gint64 end_ps) {
+static void end_kernel (LsEngine *e, guint32 rank, guint stream, LsStream *st, const LsOp *op,
+                        gint64 end_ps) {
   LsRankState *state = ls_rank_at (e, rank);
   if (op->release_bytes)
     ls_account_memory (e, rank, op->release_kind, -op->release_bytes, end_ps);
@@ -138,8 +128,7 @@ end_kernel (LsEngine *e, guint32 rank, guint stream, LsStream *st, const LsOp *o
 }
 
 /* Moves progress of the run to `to_ps` under the present shares. Returns TRUE when the run has ended. */
-static gboolean
-progress_to (LsEngine *e, guint32 rank, guint stream, gint64 to_ps) {
+static gboolean progress_to (LsEngine *e, guint32 rank, guint stream, gint64 to_ps) {
   LsStream *st = ls_stream_at (e, rank, stream);
   guint32 end = run_end (e, rank, stream, st->pc);
   st->pristine = FALSE;
@@ -169,8 +158,7 @@ progress_to (LsEngine *e, guint32 rank, guint stream, gint64 to_ps) {
 }
 
 /* When the run ends under constant shares; G_MAXINT64: never. */
-static gint64
-predict_end (LsEngine *e, guint32 rank, guint stream) {
+static gint64 predict_end (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   if (st->pristine)
     return st->run_start_ps + block_of (e, rank, stream, st->pc)->total_ps;
@@ -180,7 +168,8 @@ predict_end (LsEngine *e, guint32 rank, guint stream) {
   for (guint32 pc = st->run_pc; pc < end; pc++) {
     const LsOp *op = &ls_instruction_at (e, rank, stream, pc)->op;
     if (pc > st->run_pc)
-      remaining = ls_work_from_units (ls_executor_work_ps (e, rank, stream, st->position + (pc - st->pc), op));
+      remaining = ls_work_from_units (
+          ls_executor_work_ps (e, rank, stream, st->position + (pc - st->pc), op));
     gint64 rate = kernel_rate (st, op);
     if (rate == 0 && remaining > 0)
       return G_MAXINT64;
@@ -191,8 +180,7 @@ predict_end (LsEngine *e, guint32 rank, guint stream) {
   return time_ps;
 }
 
-static void
-schedule_end (LsEngine *e, guint32 rank, guint stream) {
+static void schedule_end (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   gint64 end_ps = predict_end (e, rank, stream);
   if (end_ps == G_MAXINT64) {
@@ -202,13 +190,14 @@ schedule_end (LsEngine *e, guint32 rank, guint stream) {
   } else if (st->event != LS_EVENT_NONE) {
     ls_event_queue_reschedule (e->queue, st->event, end_ps);
   } else {
-    st->event = ls_event_queue_push (e->queue, end_ps, 1, (LsEvent){ LS_EVENT_BLOCK_END, rank, stream });
+    st->event =
+        ls_event_queue_push (e->queue, end_ps, 1, (LsEvent){LS_EVENT_BLOCK_END, rank, stream});
   }
 }
 
 /* New shares for one stream; its run is cut only if they differ. */
-static void
-set_shares (LsEngine *e, LsStreamRef ref, gint64 sm_share, gint64 hbm_share, gint64 rate) {
+static void set_shares (LsEngine *e, LsStreamRef ref, gint64 sm_share, gint64 hbm_share,
+                        gint64 rate) {
   LsStream *st = ls_stream_at (e, ref.rank, ref.stream);
   gboolean same = st->sm_share == sm_share && st->hbm_share == hbm_share && st->rate == rate;
   if (same && st->event != LS_EVENT_NONE)
@@ -224,15 +213,8 @@ set_shares (LsEngine *e, LsStreamRef ref, gint64 sm_share, gint64 hbm_share, gin
   schedule_end (e, ref.rank, ref.stream);
 }
 
-typedef struct {
-  const LsOp *op;
-  gint64 rate;
-  gboolean fixed;
-} Sharer;
-
 /* One round of progressive filling: the level at which SMs, memory or the cap of 1 is reached. */
-static gint64
-sharer_level (const Sharer *sharers, guint n, gint64 left, gsize usage_offset) {
+static gint64 sharer_level (const LsSharer *sharers, guint n, gint64 left, gsize usage_offset) {
   gint64 open = 0;
   for (guint i = 0; i < n; i++)
     if (!sharers[i].fixed)
@@ -244,8 +226,7 @@ sharer_level (const Sharer *sharers, guint n, gint64 left, gsize usage_offset) {
 }
 
 /* What kernels already fixed leave of a share, rounded down. */
-static gint64
-sharer_left (const Sharer *sharers, guint n, gint64 share, gsize usage_offset) {
+static gint64 sharer_left (const LsSharer *sharers, guint n, gint64 share, gsize usage_offset) {
   LsInt128 left = (LsInt128) share << LS_RATE_BITS;
   for (guint i = 0; i < n; i++)
     if (sharers[i].fixed)
@@ -254,20 +235,24 @@ sharer_left (const Sharer *sharers, guint n, gint64 share, gsize usage_offset) {
 }
 
 /* Max-min fair rates of `n` kernels that run at once on shares `sm` and `hbm`. */
-static void
-share_device (Sharer *sharers, guint n, gint64 sm, gint64 hbm) {
-  const gsize sm_offset = G_STRUCT_OFFSET (LsOp, sm_usage), hbm_offset = G_STRUCT_OFFSET (LsOp, hbm_usage);
-  for (guint fixed = 0; fixed < n;) {
+static void share_device (LsSharer *sharers, guint n, gint64 sm, gint64 hbm) {
+  const gsize sm_offset = G_STRUCT_OFFSET (LsOp, sm_usage),
+              hbm_offset = G_STRUCT_OFFSET (LsOp, hbm_usage);
+  guint fixed = 0;
+  for (guint i = 0; i < n; i++)
+    fixed += sharers[i].fixed ? 1 : 0;
+  while (fixed < n) {
     gint64 sm_level = sharer_level (sharers, n, sharer_left (sharers, n, sm, sm_offset), sm_offset);
-    gint64 hbm_level = sharer_level (sharers, n, sharer_left (sharers, n, hbm, hbm_offset), hbm_offset);
+    gint64 hbm_level =
+        sharer_level (sharers, n, sharer_left (sharers, n, hbm, hbm_offset), hbm_offset);
     gint64 level = MIN (MIN (sm_level, hbm_level), LS_RATE_ONE);
-    gboolean at[n];
     for (guint i = 0; i < n; i++)
-      at[i] = !sharers[i].fixed
-              && (level == LS_RATE_ONE || (sm_level == level && sharers[i].op->sm_usage > 0)
-                  || (hbm_level == level && sharers[i].op->hbm_usage > 0));
+      sharers[i].chosen =
+          !sharers[i].fixed &&
+          (level == LS_RATE_ONE || (sm_level == level && sharers[i].op->sm_usage > 0) ||
+           (hbm_level == level && sharers[i].op->hbm_usage > 0));
     for (guint i = 0; i < n; i++)
-      if (at[i]) {
+      if (sharers[i].chosen) {
         sharers[i].rate = level;
         sharers[i].fixed = TRUE;
         fixed++;
@@ -275,38 +260,38 @@ share_device (Sharer *sharers, guint n, gint64 sm, gint64 hbm) {
   }
 }
 
-static void
-settle_shared (LsEngine *e, LsDevice *device, gint64 sm, gint64 hbm) {
+/* The kernel that a stream is in; one whose run has just ended takes nothing. */
+static LsSharer sharer_of (LsEngine *e, LsStreamRef ref) {
+  LsStream *st = ls_stream_at (e, ref.rank, ref.stream);
+  gboolean ended = st->run_pc >= run_end (e, ref.rank, ref.stream, st->pc);
+  guint32 pc = ended ? st->run_pc - 1 : st->run_pc;
+  return (LsSharer){.op = &ls_instruction_at (e, ref.rank, ref.stream, pc)->op,
+                    .rate = ended ? 0 : LS_RATE_ONE,
+                    .fixed = ended};
+}
+
+static void settle_shared (LsEngine *e, LsDevice *device, gint64 sm, gint64 hbm) {
+  const LsStreamRef *active = (const LsStreamRef *) (gconstpointer) device->active->data;
   guint n = device->active->len;
-  g_autofree Sharer *sharers = g_new0 (Sharer, n);
+  g_array_set_size (e->sharers, n);
+  LsSharer *sharers = (LsSharer *) (gpointer) e->sharers->data;
   for (guint i = 0; i < n; i++) {
-    LsStreamRef ref = g_array_index (device->active, LsStreamRef, i);
-    LsStream *st = ls_stream_at (e, ref.rank, ref.stream);
-    if (st->sm_share >= 0)
-      progress_to (e, ref.rank, ref.stream, e->now_ps);
-    if (st->run_pc < run_end (e, ref.rank, ref.stream, st->pc))
-      sharers[i].op = &ls_instruction_at (e, ref.rank, ref.stream, st->run_pc)->op;
-    else
-      sharers[i] = (Sharer){ &ls_instruction_at (e, ref.rank, ref.stream, st->run_pc - 1)->op, LS_RATE_ONE, TRUE };
+    if (ls_stream_at (e, active[i].rank, active[i].stream)->sm_share >= 0)
+      progress_to (e, active[i].rank, active[i].stream, e->now_ps);
+    sharers[i] = sharer_of (e, active[i]);
   }
-  guint open = 0;
-  for (guint i = 0; i < n; i++)
-    open += !sharers[i].fixed;
-  if (open > 0)
-    share_device (sharers, n, sm, hbm);
+  share_device (sharers, n, sm, hbm);
   for (guint i = 0; i < n; i++) {
-    LsStreamRef ref = g_array_index (device->active, LsStreamRef, i);
-    LsStream *st = ls_stream_at (e, ref.rank, ref.stream);
+    LsStream *st = ls_stream_at (e, active[i].rank, active[i].stream);
     st->sm_share = sm;
     st->hbm_share = hbm;
     st->rate = sharers[i].rate;
     st->pristine = FALSE;
-    schedule_end (e, ref.rank, ref.stream);
+    schedule_end (e, active[i].rank, active[i].stream);
   }
 }
 
-void
-ls_device_settle (LsEngine *e) {
+void ls_device_settle (LsEngine *e) {
   for (guint i = 0; i < e->dirty_devices->len; i++) {
     LsDevice *device = ls_device_at (e, g_array_index (e->dirty_devices, guint32, i));
     device->dirty = FALSE;
@@ -322,20 +307,20 @@ ls_device_settle (LsEngine *e) {
 }
 
 /* Adds what an undisturbed block did, from its sums. */
-static void
-account_pristine (LsEngine *e, guint32 rank, guint stream, LsStream *st, const LsBlock *block) {
+static void account_pristine (LsEngine *e, guint32 rank, guint stream, LsStream *st,
+                              const LsBlock *block) {
   LsRankState *state = ls_rank_at (e, rank);
   const LsBlockMemory *memory = &state->program->memory[block->first_memory];
   for (guint32 i = 0; i < block->n_memory; i++)
-    ls_account_memory (e, rank, memory[i].kind, memory[i].bytes, st->run_start_ps + memory[i].offset_ps);
+    ls_account_memory (e, rank, memory[i].kind, memory[i].bytes,
+                       st->run_start_ps + memory[i].offset_ps);
   state->flops += block->flops;
   if (stream == LS_MAIN_STREAM)
     for (guint p = 0; p < block->n_parts; p++)
       ls_account_busy (e, rank, block->part[p], block->part_ps[p]);
 }
 
-static void
-leave_device (LsEngine *e, guint32 rank, guint stream, LsStream *st) {
+static void leave_device (LsEngine *e, guint32 rank, guint stream, LsStream *st) {
   guint32 number = device_of (e, rank, st);
   LsDevice *device = ls_device_at (e, number);
   for (guint i = 0; i < device->active->len; i++) {
@@ -350,8 +335,7 @@ leave_device (LsEngine *e, guint32 rank, guint stream, LsStream *st) {
 }
 
 /* The run is over now: leave the device, go on after `n` operations. */
-static void
-end_run (LsEngine *e, guint32 rank, guint stream, guint32 n) {
+static void end_run (LsEngine *e, guint32 rank, guint stream, guint32 n) {
   LsStream *st = ls_stream_at (e, rank, stream);
   leave_device (e, rank, stream, st);
   if (stream == LS_MAIN_STREAM)
@@ -359,8 +343,8 @@ end_run (LsEngine *e, guint32 rank, guint stream, guint32 n) {
   const LsOp *last = &ls_instruction_at (e, rank, stream, st->pc + n - 1)->op;
   if (stream != LS_MAIN_STREAM) {
     /* Work beside the main stream (host work, copies) that the main stream may have waited for. */
-    LsHistory entry = { st->position + n - 1, st->ready_ps, st->run_start_ps, e->now_ps, st->cause, last->part,
-                        last->part };
+    LsHistory entry = {st->position + n - 1, st->ready_ps, st->run_start_ps, e->now_ps, st->cause,
+                       last->part,           last->part};
     ls_account_ended (e, rank, stream, &entry);
   }
   if (last->flags & LS_OP_MARK)
@@ -368,8 +352,7 @@ end_run (LsEngine *e, guint32 rank, guint stream, guint32 n) {
   ls_executor_complete (e, rank, stream, n);
 }
 
-void
-ls_device_sync_rank (LsEngine *e, guint32 rank, guint except) {
+void ls_device_sync_rank (LsEngine *e, guint32 rank, guint except) {
   for (guint s = 0; s < ls_rank_at (e, rank)->n_streams; s++)
     if (s != except) {
       LsStream *st = ls_stream_at (e, rank, s);
@@ -378,8 +361,7 @@ ls_device_sync_rank (LsEngine *e, guint32 rank, guint except) {
     }
 }
 
-void
-ls_device_block_end (LsEngine *e, guint32 rank, guint stream) {
+void ls_device_block_end (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   st->event = LS_EVENT_NONE;
   guint32 end = run_end (e, rank, stream, st->pc);
@@ -394,16 +376,14 @@ ls_device_block_end (LsEngine *e, guint32 rank, guint stream) {
 }
 
 /* No kernel of the run takes time. */
-static gboolean
-run_is_nothing (LsEngine *e, guint32 rank, guint stream, const LsStream *st) {
+static gboolean run_is_nothing (LsEngine *e, guint32 rank, guint stream, const LsStream *st) {
   const LsInstruction *instruction = ls_instruction_at (e, rank, stream, st->pc);
   if (instruction->block != LS_NO_BLOCK)
     return block_of (e, rank, stream, st->pc)->total_ps == 0;
   return st->kernel_work_ps == 0;
 }
 
-void
-ls_device_start_block (LsEngine *e, guint32 rank, guint stream) {
+void ls_device_start_block (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   const LsInstruction *instruction = ls_instruction_at (e, rank, stream, st->pc);
   st->device_kind = instruction->op.kind == LS_OP_HOST;
@@ -413,13 +393,15 @@ ls_device_start_block (LsEngine *e, guint32 rank, guint stream) {
   st->state = LS_STREAM_RUNNING;
   st->start_ps = st->run_start_ps = st->run_time_ps = e->now_ps;
   st->sm_share = st->hbm_share = st->rate = -1;
-  gboolean varying = instruction->block != LS_NO_BLOCK && block_of (e, rank, stream, st->pc)->varying;
+  gboolean varying =
+      instruction->block != LS_NO_BLOCK && block_of (e, rank, stream, st->pc)->varying;
   /* A stream that was moved or had a kernel dropped may enter a block in its middle. */
-  gboolean whole = instruction->block != LS_NO_BLOCK && block_of (e, rank, stream, st->pc)->begin == st->pc;
+  gboolean whole =
+      instruction->block != LS_NO_BLOCK && block_of (e, rank, stream, st->pc)->begin == st->pc;
   st->pristine = whole && !varying && !e->work_func && !ls_rank_at (e, rank)->observed;
   st->event = LS_EVENT_NONE;
   begin_kernel (e, rank, stream, st, st->pc);
-  LsStreamRef ref = { rank, (guint16) stream };
+  LsStreamRef ref = {rank, (guint16) stream};
   g_array_append_val (place->active, ref);
   gboolean nothing = !varying && run_is_nothing (e, rank, stream, st);
   if (!nothing) {
@@ -433,9 +415,7 @@ ls_device_start_block (LsEngine *e, guint32 rank, guint stream) {
   end_run (e, rank, stream, run_end (e, rank, stream, st->pc) - st->pc);
 }
 
-
-void
-ls_device_drop (LsEngine *e, guint32 rank, guint stream) {
+void ls_device_drop (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   if (st->sm_share >= 0)
     progress_to (e, rank, stream, e->now_ps);

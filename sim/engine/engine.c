@@ -12,15 +12,13 @@
 
 #define STOP_CHECK_EVENTS 256u
 
-static void
-clear_rank (gpointer data) {
+static void clear_rank (gpointer data) {
   LsRankState *state = data;
   ls_program_unref (state->program);
   g_array_unref (state->slots);
 }
 
-static void
-clear_group (gpointer data) {
+static void clear_group (gpointer data) {
   LsGroup *group = data;
   g_free (group->ranks);
   g_free (group->streams);
@@ -28,26 +26,22 @@ clear_group (gpointer data) {
   g_ptr_array_unref (group->cached);
 }
 
-static void
-clear_channel (gpointer data) {
+static void clear_channel (gpointer data) {
   g_ptr_array_unref (((LsChannel *) data)->cached);
 }
 
-static void
-clear_device (gpointer data) {
+static void clear_device (gpointer data) {
   g_array_unref (((LsDevice *) data)->active);
 }
 
-static GArray *
-array_of (gsize size, GDestroyNotify clear) {
+static GArray *array_of (gsize size, GDestroyNotify clear) {
   GArray *array = g_array_new (FALSE, TRUE, (guint) size);
   if (clear)
     g_array_set_clear_func (array, clear);
   return array;
 }
 
-LsEngine *
-ls_engine_new (void) {
+LsEngine *ls_engine_new (void) {
   LsEngine *e = g_new0 (LsEngine, 1);
   e->queue = ls_event_queue_new ();
   e->sharing = ls_sharing_new ();
@@ -58,6 +52,7 @@ ls_engine_new (void) {
   e->resource_carried = array_of (sizeof (LsInt128), NULL);
   e->devices = array_of (sizeof (LsDevice), clear_device);
   e->dirty_devices = array_of (sizeof (guint32), NULL);
+  e->sharers = array_of (sizeof (LsSharer), NULL);
   e->ranks = array_of (sizeof (LsRankState), clear_rank);
   e->streams = array_of (sizeof (LsStream), NULL);
   e->history = array_of (sizeof (LsHistory), NULL);
@@ -69,22 +64,23 @@ ls_engine_new (void) {
   e->activities = array_of (sizeof (LsActivity), NULL);
   e->free_activities = array_of (sizeof (guint32), NULL);
   e->starting = array_of (sizeof (guint32), NULL);
-  e->copy_of
-      = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, (GDestroyNotify) ls_cached_transfer_free);
+  e->copy_of = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free,
+                                      (GDestroyNotify) ls_cached_transfer_free);
   e->timers = array_of (sizeof (LsTimer), NULL);
   e->tables = g_ptr_array_new ();
   e->todo = array_of (sizeof (LsStreamRef), NULL);
   return e;
 }
 
-void
-ls_engine_free (LsEngine *e) {
+void ls_engine_free (LsEngine *e) {
   if (!e)
     return;
-  GArray *arrays[] = { e->resource_per_s, e->resource_device, e->resource_carried, e->devices,  e->dirty_devices,
-                       e->ranks,          e->streams,         e->history,          e->groups,   e->channels,
-                       e->messages,       e->free_messages,   e->activities,       e->starting, e->free_activities,
-                       e->timers,         e->todo };
+  GArray *arrays[] = {e->resource_per_s,  e->resource_device, e->resource_carried,
+                      e->devices,         e->dirty_devices,   e->sharers,
+                      e->ranks,           e->streams,         e->history,
+                      e->groups,          e->channels,        e->messages,
+                      e->free_messages,   e->activities,      e->starting,
+                      e->free_activities, e->timers,          e->todo};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_array_unref (arrays[i]);
   g_ptr_array_unref (e->resource_names);
@@ -97,8 +93,7 @@ ls_engine_free (LsEngine *e) {
   g_free (e);
 }
 
-guint
-ls_engine_add_resource (LsEngine *e, const char *name, double per_s) {
+guint ls_engine_add_resource (LsEngine *e, const char *name, double per_s) {
   guint32 number = ls_sharing_add_resource (e->sharing, ls_rate_from_per_s (per_s));
   guint32 none = LS_NONE;
   LsInt128 zero = 0;
@@ -109,13 +104,12 @@ ls_engine_add_resource (LsEngine *e, const char *name, double per_s) {
   return number;
 }
 
-guint
-ls_engine_add_device (LsEngine *e, const char *name, double memory_bytes_per_s) {
+guint ls_engine_add_device (LsEngine *e, const char *name, double memory_bytes_per_s) {
   g_autofree char *sm_name = g_strdup_printf ("%s/sm", name);
   g_autofree char *hbm_name = g_strdup_printf ("%s/hbm", name);
-  LsDevice device = { .hbm_rate = ls_rate_from_per_s (memory_bytes_per_s),
-                      .speed = LS_USAGE_ONE,
-                      .active = array_of (sizeof (LsStreamRef), NULL) };
+  LsDevice device = {.hbm_rate = ls_rate_from_per_s (memory_bytes_per_s),
+                     .speed = LS_USAGE_ONE,
+                     .active = array_of (sizeof (LsStreamRef), NULL)};
   guint32 number = e->devices->len;
   device.sm = ls_engine_add_resource (e, sm_name, 1.0);
   device.hbm = ls_engine_add_resource (e, hbm_name, memory_bytes_per_s);
@@ -125,32 +119,32 @@ ls_engine_add_device (LsEngine *e, const char *name, double memory_bytes_per_s) 
   return number;
 }
 
-guint
-ls_engine_device_sm (const LsEngine *e, guint device) {
+guint ls_engine_device_sm (const LsEngine *e, guint device) {
   return g_array_index (e->devices, LsDevice, device).sm;
 }
 
-guint
-ls_engine_device_memory (const LsEngine *e, guint device) {
+guint ls_engine_device_memory (const LsEngine *e, guint device) {
   return g_array_index (e->devices, LsDevice, device).hbm;
 }
 
-guint
-ls_engine_add_rank (LsEngine *e, LsProgram *program, guint device, guint host_device) {
+guint ls_engine_add_rank (LsEngine *e, LsProgram *program, guint device, guint host_device) {
   LS_REQUIRE (!e->started, "ranks are added before the run");
   LS_REQUIRE (!program || program->frozen, "program %s is not frozen", program->name);
-  LsRankState state = { .program = program ? ls_program_ref (program) : NULL,
-                        .device = device == LS_NO_INDEX ? LS_NONE : device,
-                        .host_device = host_device == LS_NO_INDEX ? LS_NONE : host_device,
-                        .first_stream = e->streams->len,
-                        .n_streams = program ? (guint16) program->n_streams : 0,
-                        .slots = array_of (sizeof (LsSlotEntry), NULL) };
+  LsRankState state = {.program = program ? ls_program_ref (program) : NULL,
+                       .device = device == LS_NO_INDEX ? LS_NONE : device,
+                       .host_device = host_device == LS_NO_INDEX ? LS_NONE : host_device,
+                       .first_stream = e->streams->len,
+                       .n_streams = program ? (guint16) program->n_streams : 0,
+                       .slots = array_of (sizeof (LsSlotEntry), NULL)};
   state.n_open = state.n_streams;
   e->n_open += state.n_streams;
   guint32 rank = e->ranks->len;
   for (guint s = 0; s < state.n_streams; s++) {
-    LsStream stream = { .state = LS_STREAM_READY, .cause = { LS_NO_RANK, 0, -1 }, .last_ordinal = -1, .activity = LS_NONE };
-    LsHistory history = { .ordinal = -1 };
+    LsStream stream = {.state = LS_STREAM_READY,
+                       .cause = {LS_NO_RANK, 0, -1},
+                       .last_ordinal = -1,
+                       .activity = LS_NONE};
+    LsHistory history = {.ordinal = -1};
     g_array_append_val (e->streams, stream);
     for (guint i = 0; i < LS_HISTORY; i++)
       g_array_append_val (e->history, history);
@@ -159,102 +153,94 @@ ls_engine_add_rank (LsEngine *e, LsProgram *program, guint device, guint host_de
   return rank;
 }
 
-guint
-ls_engine_add_group (LsEngine *e, const guint *ranks, guint n_ranks, guint axis) {
+guint ls_engine_add_group (LsEngine *e, const guint *ranks, guint n_ranks, guint axis) {
   LS_REQUIRE (n_ranks > 0, "an empty group");
-  LsGroup group = { .n = n_ranks,
-                    .axis = axis,
-                    .ranks = g_new (guint32, n_ranks),
-                    .streams = g_new0 (guint16, n_ranks),
-                    .here = g_new0 (guint8, n_ranks),
-                    .activity = LS_NONE,
-                    .cached = g_ptr_array_new_with_free_func ((GDestroyNotify) ls_cached_transfer_free) };
+  LsGroup group = {.n = n_ranks,
+                   .axis = axis,
+                   .ranks = g_new (guint32, n_ranks),
+                   .streams = g_new0 (guint16, n_ranks),
+                   .here = g_new0 (guint8, n_ranks),
+                   .activity = LS_NONE,
+                   .cached =
+                       g_ptr_array_new_with_free_func ((GDestroyNotify) ls_cached_transfer_free)};
   for (guint i = 0; i < n_ranks; i++)
     group.ranks[i] = ranks[i];
   g_array_append_val (e->groups, group);
   return e->groups->len - 1;
 }
 
-void
-ls_engine_set_slot (LsEngine *e, guint rank, guint slot, guint number) {
+void ls_engine_set_slot (LsEngine *e, guint rank, guint slot, guint number) {
   GArray *slots = ls_rank_at (e, rank)->slots;
-  LsSlotEntry none = { LS_NONE, 0 };
+  LsSlotEntry none = {LS_NONE, 0};
   while (slots->len <= slot)
     g_array_append_val (slots, none);
   LsGroup *group = ls_group_at (e, number);
   for (guint32 i = 0; i < group->n; i++)
     if (group->ranks[i] == rank) {
-      g_array_index (slots, LsSlotEntry, slot) = (LsSlotEntry){ number, i };
+      g_array_index (slots, LsSlotEntry, slot) = (LsSlotEntry){number, i};
       return;
     }
   LS_REQUIRE (FALSE, "rank %u is not a member of group %u", rank, number);
 }
 
-guint
-ls_engine_add_table (LsEngine *e, const gint64 *values) {
+guint ls_engine_add_table (LsEngine *e, const gint64 *values) {
   g_ptr_array_add (e->tables, (gpointer) values);
   return e->tables->len - 1;
 }
 
-void
-ls_engine_set_expander (LsEngine *e, const LsExpander *expander, gpointer self) {
+void ls_engine_set_expander (LsEngine *e, const LsExpander *expander, gpointer self) {
   e->expander = expander;
   e->expander_self = self;
 }
 
-void
-ls_engine_add_observer (LsEngine *e, const LsObserver *observer, gpointer self) {
+void ls_engine_add_observer (LsEngine *e, const LsObserver *observer, gpointer self) {
   LS_REQUIRE (e->n_observers < G_N_ELEMENTS (e->observers), "too many observers");
   e->observers[e->n_observers] = observer;
   e->observer_selves[e->n_observers++] = self;
   e->wants_rates = e->wants_rates || observer->rate;
 }
 
-void
-ls_engine_observe_rank (LsEngine *e, guint rank, gboolean observed) {
+void ls_engine_observe_rank (LsEngine *e, guint rank, gboolean observed) {
   ls_rank_at (e, rank)->observed = observed;
 }
 
-void
-ls_engine_set_work_func (LsEngine *e, LsWorkFunc func, gpointer self) {
+void ls_engine_set_work_func (LsEngine *e, LsWorkFunc func, gpointer self) {
   e->work_func = func;
   e->work_self = self;
 }
 
-void
-ls_engine_set_put_handler (LsEngine *e, LsPutHandler handler, gpointer self) {
+void ls_engine_set_put_handler (LsEngine *e, LsPutHandler handler, gpointer self) {
   e->put_handler = handler;
   e->put_self = self;
 }
 
-void
-ls_engine_set_idle_part (LsEngine *e, guint part) {
+void ls_engine_set_idle_part (LsEngine *e, guint part) {
   LS_REQUIRE (part < LS_MAX_PARTS, "part %u out of range", part);
   e->idle_part = (guint8) part;
 }
 
-static void
-delay_end (LsEngine *e, guint32 rank, guint stream) {
+static void delay_end (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   const LsOp *op = &ls_instruction_at (e, rank, stream, st->pc)->op;
   ls_account_release (e, rank, stream, op);
-  LsHistory entry = { st->position, st->ready_ps, st->start_ps, e->now_ps, st->cause, op->part, op->part };
+  LsHistory entry = {st->position, st->ready_ps, st->start_ps, e->now_ps,
+                     st->cause,    op->part,     op->part};
   ls_account_ended (e, rank, stream, &entry);
-  LsOpRecord record = { .rank = rank,
-                        .stream = (guint16) stream,
-                        .ordinal = st->position,
-                        .op = op,
-                        .counters = st->counters,
-                        .ready_ps = st->ready_ps,
-                        .start_ps = st->start_ps,
-                        .end_ps = e->now_ps,
-                        .alone_ps = e->now_ps - st->start_ps,
-                        .cause = st->cause,
-                        .cause_resource = LS_NO_RESOURCE,
-                        .bottleneck = LS_NO_RESOURCE,
-                        .group = LS_NO_GROUP,
-                        .last_rank = LS_NO_RANK,
-                        .peer = LS_NO_RANK };
+  LsOpRecord record = {.rank = rank,
+                       .stream = (guint16) stream,
+                       .ordinal = st->position,
+                       .op = op,
+                       .counters = st->counters,
+                       .ready_ps = st->ready_ps,
+                       .start_ps = st->start_ps,
+                       .end_ps = e->now_ps,
+                       .alone_ps = e->now_ps - st->start_ps,
+                       .cause = st->cause,
+                       .cause_resource = LS_NO_RESOURCE,
+                       .bottleneck = LS_NO_RESOURCE,
+                       .group = LS_NO_GROUP,
+                       .last_rank = LS_NO_RANK,
+                       .peer = LS_NO_RANK};
   if (ls_rank_at (e, rank)->observed)
     ls_account_record (e, &record);
   if (op->flags & LS_OP_MARK)
@@ -262,8 +248,7 @@ delay_end (LsEngine *e, guint32 rank, guint stream) {
   ls_executor_complete (e, rank, stream, 1);
 }
 
-static void
-fire_timer (LsEngine *e, guint32 slot) {
+static void fire_timer (LsEngine *e, guint32 slot) {
   LsTimer timer = ((const LsTimer *) (gconstpointer) e->timers->data)[slot];
   LS_REQUIRE (!e->in_callback, "a callback re-entered the engine");
   e->in_callback = TRUE;
@@ -271,8 +256,7 @@ fire_timer (LsEngine *e, guint32 slot) {
   e->in_callback = FALSE;
 }
 
-static void
-dispatch_next (LsEngine *e) {
+static void dispatch_next (LsEngine *e) {
   guint32 slot;
   LsEvent event = ls_event_queue_pop (e->queue, &slot);
   e->n_events++;
@@ -297,8 +281,7 @@ dispatch_next (LsEngine *e) {
 }
 
 /* Advances streams and solves until nothing changes at this instant. */
-static void
-settle (LsEngine *e) {
+static void settle (LsEngine *e) {
   do {
     if (e->todo->len > 0)
       ls_executor_drain (e);
@@ -308,8 +291,7 @@ settle (LsEngine *e) {
   } while (e->todo->len > 0 || e->starting->len > 0);
 }
 
-static gboolean
-finish (LsEngine *e, GError **error) {
+static gboolean finish (LsEngine *e, GError **error) {
   if (e->fault) {
     g_propagate_error (error, g_steal_pointer (&e->fault));
     return FALSE;
@@ -321,8 +303,7 @@ finish (LsEngine *e, GError **error) {
   return TRUE;
 }
 
-static gboolean
-run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GError **error) {
+static gboolean run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GError **error) {
   if (!e->started)
     ls_executor_start (e);
   e->started = TRUE;
@@ -350,8 +331,7 @@ run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GError **error) {
   return finish (e, error);
 }
 
-gboolean
-ls_engine_run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GError **error) {
+gboolean ls_engine_run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GError **error) {
   LS_REQUIRE (!e->running, "the engine is running already");
   e->running = TRUE;
   gboolean good = run (e, until_ps, stop, error);

@@ -43,17 +43,20 @@ void ls_engine_set_expander (LsEngine *engine, const LsExpander *expander, gpoin
 void ls_engine_add_observer (LsEngine *engine, const LsObserver *observer, gpointer self);
 void ls_engine_observe_rank (LsEngine *engine, guint rank, gboolean observed);
 /* Scales the work of every kernel and host operation: returns ps alone for this execution. NULL: as written. Must be pure. */
-typedef gint64 (*LsWorkFunc) (gpointer self, guint rank, guint stream, gint64 ordinal, const LsOp *op, gint64 work_ps);
+typedef gint64 (*LsWorkFunc) (gpointer self, guint rank, guint stream, gint64 ordinal,
+                              const LsOp *op, gint64 work_ps);
 void ls_engine_set_work_func (LsEngine *engine, LsWorkFunc func, gpointer self);
 /* Called at the receiver when a put has arrived. */
-typedef void (*LsPutHandler) (gpointer self, LsEngine *engine, guint rank_to, guint rank_from, const LsOp *op);
+typedef void (*LsPutHandler) (gpointer self, LsEngine *engine, guint rank_to, guint rank_from,
+                              const LsOp *op);
 void ls_engine_set_put_handler (LsEngine *engine, LsPutHandler handler, gpointer self);
 /* Which account part idle time is charged to when no cause is known (before the first and after the last operation). */
 void ls_engine_set_idle_part (LsEngine *engine, guint part);
 
 /* Timers. Priority 0 to 3: lower runs first at equal times; then order of scheduling. Handle 0 is never given. */
 typedef void (*LsTimerFunc) (gpointer self, LsEngine *engine);
-guint64 ls_engine_schedule (LsEngine *engine, gint64 at_ps, guint priority, LsTimerFunc func, gpointer self);
+guint64 ls_engine_schedule (LsEngine *engine, gint64 at_ps, guint priority, LsTimerFunc func,
+                            gpointer self);
 gboolean ls_engine_cancel_timer (LsEngine *engine, guint64 handle);
 gboolean ls_engine_reschedule_timer (LsEngine *engine, guint64 handle, gint64 at_ps);
 
@@ -66,11 +69,13 @@ void ls_engine_set_device_speed (LsEngine *engine, guint device, double fraction
  * A collective or message is dropped for all its members. */
 gboolean ls_engine_cancel (LsEngine *engine, guint rank, guint stream);
 /* Cancels what the rank does and continues all its streams at `target` marks with given outermost counter. */
-void ls_engine_move (LsEngine *engine, guint rank, guint stream, LsMark target, const gint32 *counters);
+void ls_engine_move (LsEngine *engine, guint rank, guint stream, LsMark target,
+                     const gint32 *counters);
 
 /* Runs until nothing is left or `until_ps` (G_MAXINT64: no limit). LS_ERROR_RUN on a deadlock, naming the cycle
  * of who waits for whom; LS_ERROR_INTERRUPTED when *stop became non-zero. */
-gboolean ls_engine_run (LsEngine *engine, gint64 until_ps, const volatile gint *stop, GError **error);
+gboolean ls_engine_run (LsEngine *engine, gint64 until_ps, const volatile gint *stop,
+                        GError **error);
 
 gint64 ls_engine_now_ps (const LsEngine *engine);
 guint64 ls_engine_n_events (const LsEngine *engine);     /* events dispatched */
@@ -79,7 +84,8 @@ guint ls_engine_n_ranks (const LsEngine *engine);
 guint ls_engine_n_resources (const LsEngine *engine);
 const char *ls_engine_resource_name (const LsEngine *engine, guint resource);
 double ls_engine_resource_per_s (const LsEngine *engine, guint resource);
-double ls_engine_resource_carried (const LsEngine *engine, guint resource); /* units carried so far by ended transfers */
+double ls_engine_resource_carried (const LsEngine *engine,
+                                   guint resource); /* units carried so far by ended transfers */
 guint ls_engine_n_groups (const LsEngine *engine);
 guint ls_engine_group_size (const LsEngine *engine, guint group);
 guint ls_engine_group_axis (const LsEngine *engine, guint group);

@@ -37,34 +37,28 @@ struct LsEventQueue {
   gboolean hole; /* the root was popped and not yet replaced */
 };
 
-static inline Key
-make_key (gint64 time_ps, guint64 order) {
+static inline Key make_key (gint64 time_ps, guint64 order) {
   return ((Key) (guint64) time_ps << 64) | order;
 }
 
-static inline gint64
-key_time (Key key) {
+static inline gint64 key_time (Key key) {
   return (gint64) (guint64) (key >> 64);
 }
 
-static inline guint32
-key_slot (Key key) {
+static inline guint32 key_slot (Key key) {
   return (guint32) ((guint64) key & SLOT_MASK);
 }
 
-static inline Key *
-key_at (const LsEventQueue *queue, guint32 index) {
+static inline Key *key_at (const LsEventQueue *queue, guint32 index) {
   return &queue->keys[index + ROOT_OFFSET];
 }
 
-static inline void
-place (LsEventQueue *queue, guint32 index, Key key) {
+static inline void place (LsEventQueue *queue, guint32 index, Key key) {
   *key_at (queue, index) = key;
   queue->positions[key_slot (key)] = index;
 }
 
-static void
-grow (LsEventQueue *queue) {
+static void grow (LsEventQueue *queue) {
   guint32 capacity = queue->capacity ? queue->capacity * 2 : 64;
   LS_REQUIRE (capacity <= SLOT_MASK + 1, "more than 2^24 pending events");
   gsize bytes = (((gsize) capacity + ROOT_OFFSET + 1) * sizeof (Key) + LINE_BYTES - 1) / LINE_BYTES;
@@ -80,24 +74,22 @@ grow (LsEventQueue *queue) {
   queue->free_slots = g_renew (guint32, queue->free_slots, capacity);
   /* Slot 0 is never given, so that 0 can mean "none". */
   for (guint32 slot = capacity - 1; slot >= MAX (queue->capacity, 1u); slot--) {
-    queue->slots[slot] = (Slot){ 0 };
+    queue->slots[slot] = (Slot){0};
     queue->positions[slot] = FREE_SLOT;
     queue->free_slots[queue->n_free++] = slot;
   }
   queue->capacity = capacity;
 }
 
-LsEventQueue *
-ls_event_queue_new (void) {
+LsEventQueue *ls_event_queue_new (void) {
   LsEventQueue *queue = g_new0 (LsEventQueue, 1);
   grow (queue);
-  queue->slots[0] = (Slot){ 0 };
+  queue->slots[0] = (Slot){0};
   queue->positions[0] = FREE_SLOT;
   return queue;
 }
 
-void
-ls_event_queue_free (LsEventQueue *queue) {
+void ls_event_queue_free (LsEventQueue *queue) {
   if (!queue)
     return;
   free (queue->keys);
@@ -107,8 +99,7 @@ ls_event_queue_free (LsEventQueue *queue) {
   g_free (queue);
 }
 
-static void
-sift_up (LsEventQueue *queue, guint32 index, Key key) {
+static void sift_up (LsEventQueue *queue, guint32 index, Key key) {
   while (index > 0) {
     guint32 parent = (index - 1) / 4;
     Key above = *key_at (queue, parent);
@@ -121,8 +112,7 @@ sift_up (LsEventQueue *queue, guint32 index, Key key) {
 }
 
 /* Index of the least of the children [first, last); four of them, the usual case, without branches. */
-static inline guint32
-least_child (const LsEventQueue *queue, guint32 first, guint32 last) {
+static inline guint32 least_child (const LsEventQueue *queue, guint32 first, guint32 last) {
   const Key *keys = key_at (queue, first);
   if (G_LIKELY (last - first == 4)) {
     guint32 left = keys[1] < keys[0] ? 1 : 0;
@@ -135,8 +125,7 @@ least_child (const LsEventQueue *queue, guint32 first, guint32 last) {
   return first + least;
 }
 
-static void
-sift_down (LsEventQueue *queue, guint32 index, Key key) {
+static void sift_down (LsEventQueue *queue, guint32 index, Key key) {
   const guint32 length = queue->length;
   for (guint32 first = 4 * index + 1; first < length; first = 4 * index + 1) {
     guint32 least = least_child (queue, first, MIN (first + 4, length));
@@ -149,8 +138,7 @@ sift_down (LsEventQueue *queue, guint32 index, Key key) {
   place (queue, index, key);
 }
 
-static void
-fill_hole (LsEventQueue *queue) {
+static void fill_hole (LsEventQueue *queue) {
   if (!queue->hole)
     return;
   queue->hole = FALSE;
@@ -159,15 +147,13 @@ fill_hole (LsEventQueue *queue) {
     sift_down (queue, 0, *key_at (queue, queue->length));
 }
 
-static inline guint64
-make_order (LsEventQueue *queue, guint priority, guint32 slot) {
+static inline guint64 make_order (LsEventQueue *queue, guint priority, guint32 slot) {
   guint64 sequence = queue->sequence++;
   LS_REQUIRE (sequence < (G_GUINT64_CONSTANT (1) << SEQUENCE_BITS), "more than 2^38 events");
   return ((guint64) priority << (SLOT_BITS + SEQUENCE_BITS)) | (sequence << SLOT_BITS) | slot;
 }
 
-guint32
-ls_event_queue_push (LsEventQueue *queue, gint64 time_ps, guint priority, LsEvent event) {
+guint32 ls_event_queue_push (LsEventQueue *queue, gint64 time_ps, guint priority, LsEvent event) {
   LS_ASSERT (priority <= PRIORITY_MAX);
   if (G_UNLIKELY (queue->n_free == 0 || queue->length + 1 >= queue->capacity))
     grow (queue);
@@ -183,32 +169,27 @@ ls_event_queue_push (LsEventQueue *queue, gint64 time_ps, guint priority, LsEven
   return slot;
 }
 
-gboolean
-ls_event_queue_is_empty (const LsEventQueue *queue) {
+gboolean ls_event_queue_is_empty (const LsEventQueue *queue) {
   return ls_event_queue_length (queue) == 0;
 }
 
-guint
-ls_event_queue_length (const LsEventQueue *queue) {
+guint ls_event_queue_length (const LsEventQueue *queue) {
   return queue->length - (queue->hole ? 1 : 0);
 }
 
-gint64
-ls_event_queue_peek_time (LsEventQueue *queue) {
+gint64 ls_event_queue_peek_time (LsEventQueue *queue) {
   fill_hole (queue);
   LS_ASSERT (queue->length > 0);
   return key_time (*key_at (queue, 0));
 }
 
-static inline void
-release_slot (LsEventQueue *queue, guint32 slot) {
+static inline void release_slot (LsEventQueue *queue, guint32 slot) {
   queue->positions[slot] = FREE_SLOT;
   queue->slots[slot].generation++;
   queue->free_slots[queue->n_free++] = slot;
 }
 
-LsEvent
-ls_event_queue_pop (LsEventQueue *queue, guint32 *freed_slot) {
+LsEvent ls_event_queue_pop (LsEventQueue *queue, guint32 *freed_slot) {
   fill_hole (queue);
   LS_ASSERT (queue->length > 0);
   Key key = *key_at (queue, 0);
@@ -221,48 +202,44 @@ ls_event_queue_pop (LsEventQueue *queue, guint32 *freed_slot) {
 }
 
 /* The entry at `index` was replaced by `key`, which may belong higher or lower. */
-static void
-resift (LsEventQueue *queue, guint32 index, Key key) {
+static void resift (LsEventQueue *queue, guint32 index, Key key) {
   if (index > 0 && key < *key_at (queue, (index - 1) / 4))
     sift_up (queue, index, key);
   else
     sift_down (queue, index, key);
 }
 
-void
-ls_event_queue_cancel (LsEventQueue *queue, guint32 slot) {
+void ls_event_queue_cancel (LsEventQueue *queue, guint32 slot) {
   fill_hole (queue);
   guint32 index = queue->positions[slot];
-  LS_REQUIRE (slot < queue->capacity && index != FREE_SLOT, "cancelling an event that is not pending");
+  LS_REQUIRE (slot < queue->capacity && index != FREE_SLOT,
+              "cancelling an event that is not pending");
   release_slot (queue, slot);
   queue->length--;
   if (index < queue->length)
     resift (queue, index, *key_at (queue, queue->length));
 }
 
-void
-ls_event_queue_reschedule (LsEventQueue *queue, guint32 slot, gint64 time_ps) {
+void ls_event_queue_reschedule (LsEventQueue *queue, guint32 slot, gint64 time_ps) {
   fill_hole (queue);
   guint32 index = queue->positions[slot];
-  LS_REQUIRE (slot < queue->capacity && index != FREE_SLOT, "rescheduling an event that is not pending");
+  LS_REQUIRE (slot < queue->capacity && index != FREE_SLOT,
+              "rescheduling an event that is not pending");
   guint priority = (guint) ((guint64) *key_at (queue, index) >> (SLOT_BITS + SEQUENCE_BITS));
   Key key = make_key (time_ps, make_order (queue, priority, slot));
   resift (queue, index, key);
 }
 
-guint32
-ls_event_queue_generation (const LsEventQueue *queue, guint32 slot) {
+guint32 ls_event_queue_generation (const LsEventQueue *queue, guint32 slot) {
   return queue->slots[slot].generation;
 }
 
-gboolean
-ls_event_queue_is_pending (const LsEventQueue *queue, guint32 slot, guint32 generation) {
-  return slot > 0 && slot < queue->capacity && queue->positions[slot] != FREE_SLOT
-         && queue->slots[slot].generation == generation;
+gboolean ls_event_queue_is_pending (const LsEventQueue *queue, guint32 slot, guint32 generation) {
+  return slot > 0 && slot < queue->capacity && queue->positions[slot] != FREE_SLOT &&
+         queue->slots[slot].generation == generation;
 }
 
-void
-ls_event_queue_check (LsEventQueue *queue) {
+void ls_event_queue_check (LsEventQueue *queue) {
   fill_hole (queue);
   for (guint32 i = 0; i < queue->length; i++) {
     Key key = *key_at (queue, i);

@@ -12,18 +12,16 @@
 
 #define MAX_CONTROL_STEPS (1u << 20)
 
-void
-ls_executor_queue (LsEngine *e, guint32 rank, guint stream) {
+void ls_executor_queue (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   if (st->queued)
     return;
   st->queued = TRUE;
-  LsStreamRef ref = { rank, (guint16) stream };
+  LsStreamRef ref = {rank, (guint16) stream};
   g_array_append_val (e->todo, ref);
 }
 
-static inline gint64
-wait_ordinal (const LsWait *wait, const gint32 *counters, guint depth) {
+static inline gint64 wait_ordinal (const LsWait *wait, const gint32 *counters, guint depth) {
   gint64 ordinal = wait->base;
   for (guint level = 0; level < depth; level++)
     ordinal += wait->coefficient[level] * counters[level];
@@ -31,8 +29,8 @@ wait_ordinal (const LsWait *wait, const gint32 *counters, guint depth) {
 }
 
 /* Passes waits in order; FALSE when the stream is now blocked on one. */
-static gboolean
-pass_waits (LsEngine *e, guint32 rank, guint stream, LsStream *st, const LsInstruction *instruction) {
+static gboolean pass_waits (LsEngine *e, guint32 rank, guint stream, LsStream *st,
+                            const LsInstruction *instruction) {
   const LsProgram *program = ls_rank_at (e, rank)->program;
   for (; st->wait_index < instruction->n_waits; st->wait_index++) {
     const LsWait *wait = &program->waits[instruction->first_wait + st->wait_index];
@@ -47,8 +45,7 @@ pass_waits (LsEngine *e, guint32 rank, guint stream, LsStream *st, const LsInstr
 }
 
 /* `stream` has advanced past something watched: blocked streams look again. */
-static void
-wake_waiters (LsEngine *e, guint32 rank, guint stream) {
+static void wake_waiters (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   const LsProgram *program = ls_rank_at (e, rank)->program;
   guint32 mask = st->waiters;
@@ -61,15 +58,15 @@ wake_waiters (LsEngine *e, guint32 rank, guint stream) {
     if (st->position <= wait_ordinal (wait, blocked->counters, instruction->depth))
       continue;
     st->waiters &= ~(1u << other);
-    blocked->cause = (LsCause){ rank, (guint16) stream, st->last_ordinal };
+    blocked->cause = (LsCause){rank, (guint16) stream, st->last_ordinal};
     blocked->state = LS_STREAM_READY;
     blocked->wait_index++;
     ls_executor_queue (e, rank, other);
   }
 }
 
-gint64
-ls_executor_work_ps (LsEngine *e, guint32 rank, guint stream, gint64 ordinal, const LsOp *op) {
+gint64 ls_executor_work_ps (LsEngine *e, guint32 rank, guint stream, gint64 ordinal,
+                            const LsOp *op) {
   gint64 work_ps = op->work_ps;
   if (op->flags & LS_OP_WORK_TABLE)
     work_ps = ((const gint64 *) g_ptr_array_index (e->tables, op->table))[rank];
@@ -79,39 +76,36 @@ ls_executor_work_ps (LsEngine *e, guint32 rank, guint stream, gint64 ordinal, co
   return work_ps;
 }
 
-LsSlotEntry
-ls_executor_slot (LsEngine *e, guint32 rank, const LsOp *op) {
+LsSlotEntry ls_executor_slot (LsEngine *e, guint32 rank, const LsOp *op) {
   GArray *slots = ls_rank_at (e, rank)->slots;
-  LS_REQUIRE (op->slot < slots->len && g_array_index (slots, LsSlotEntry, op->slot).group != LS_NONE,
+  LS_REQUIRE (op->slot < slots->len &&
+                  g_array_index (slots, LsSlotEntry, op->slot).group != LS_NONE,
               "rank %u has no group in slot %u", rank, op->slot);
   return g_array_index (slots, LsSlotEntry, op->slot);
 }
 
-guint32
-ls_executor_peer (LsEngine *e, guint32 rank, const LsOp *op, LsSlotEntry slot) {
+guint32 ls_executor_peer (LsEngine *e, guint32 rank, const LsOp *op, LsSlotEntry slot) {
   gint64 peer = op->peer;
   if (op->flags & LS_OP_PEER_TABLE)
     peer = ((const gint64 *) g_ptr_array_index (e->tables, (guint) op->peer))[rank];
   if (op->flags & LS_OP_PEER_RELATIVE)
     peer += slot.position;
   LsGroup *group = ls_group_at (e, slot.group);
-  LS_REQUIRE (peer >= 0 && peer < group->n && peer != slot.position, "rank %u: peer %" G_GINT64_FORMAT " is not another member",
-              rank, peer);
+  LS_REQUIRE (peer >= 0 && peer < group->n && peer != slot.position,
+              "rank %u: peer %" G_GINT64_FORMAT " is not another member", rank, peer);
   return group->ranks[peer];
 }
 
-static void
-start_delay (LsEngine *e, guint32 rank, guint stream, LsStream *st, const LsOp *op) {
+static void start_delay (LsEngine *e, guint32 rank, guint stream, LsStream *st, const LsOp *op) {
   gint64 work_ps = ls_executor_work_ps (e, rank, stream, st->position, op);
   st->start_ps = e->now_ps;
   st->state = LS_STREAM_DELAYED;
   ls_account_claim (e, rank, stream, op);
-  LsEvent event = { LS_EVENT_DELAY_END, rank, stream };
+  LsEvent event = {LS_EVENT_DELAY_END, rank, stream};
   st->event = ls_event_queue_push (e->queue, e->now_ps + work_ps, 1, event);
 }
 
-static void
-issue (LsEngine *e, guint32 rank, guint stream, LsStream *st, const LsOp *op) {
+static void issue (LsEngine *e, guint32 rank, guint stream, LsStream *st, const LsOp *op) {
   st->ready_ps = e->now_ps;
   if (stream == LS_MAIN_STREAM)
     ls_account_main_start (e, rank);
@@ -138,20 +132,18 @@ issue (LsEngine *e, guint32 rank, guint stream, LsStream *st, const LsOp *op) {
     break;
   case LS_OP_REPEAT:
   case LS_OP_END:
-    g_assert_not_reached ();
+    LS_REQUIRE (FALSE, "a control instruction was issued");
   }
 }
 
-static void
-finish_stream (LsEngine *e, guint32 rank, LsStream *st) {
+static void finish_stream (LsEngine *e, guint32 rank, LsStream *st) {
   st->state = LS_STREAM_FINISHED;
   ls_rank_at (e, rank)->n_open--;
   e->n_open--;
 }
 
 /* Goes through control instructions to the next operation and issues it if it may run. */
-static void
-advance (LsEngine *e, guint32 rank, guint stream) {
+static void advance (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   if (st->state != LS_STREAM_READY)
     return;
@@ -177,8 +169,7 @@ advance (LsEngine *e, guint32 rank, guint stream) {
   }
 }
 
-void
-ls_executor_drain (LsEngine *e) {
+void ls_executor_drain (LsEngine *e) {
   /* FIFO: the list grows while it is walked. */
   for (guint i = 0; i < e->todo->len; i++) {
     LsStreamRef ref = g_array_index (e->todo, LsStreamRef, i);
@@ -188,8 +179,7 @@ ls_executor_drain (LsEngine *e) {
   g_array_set_size (e->todo, 0);
 }
 
-void
-ls_executor_complete (LsEngine *e, guint32 rank, guint stream, guint32 n) {
+void ls_executor_complete (LsEngine *e, guint32 rank, guint stream, guint32 n) {
   LsStream *st = ls_stream_at (e, rank, stream);
   const LsInstruction *first = ls_instruction_at (e, rank, stream, st->pc);
   guint32 length = first->op.kind == LS_OP_BUNDLE ? n + 1 : n;
@@ -199,15 +189,14 @@ ls_executor_complete (LsEngine *e, guint32 rank, guint stream, guint32 n) {
   st->wait_index = 0;
   st->state = LS_STREAM_READY;
   st->event = LS_EVENT_NONE;
-  st->cause = (LsCause){ rank, (guint16) stream, st->last_ordinal };
+  st->cause = (LsCause){rank, (guint16) stream, st->last_ordinal};
   e->n_operations += n;
   if (st->waiters)
     wake_waiters (e, rank, stream);
   ls_executor_queue (e, rank, stream);
 }
 
-void
-ls_executor_start (LsEngine *e) {
+void ls_executor_start (LsEngine *e) {
   for (guint32 rank = 0; rank < e->ranks->len; rank++)
     for (guint s = 0; s < ls_rank_at (e, rank)->n_streams; s++)
       ls_executor_queue (e, rank, s);

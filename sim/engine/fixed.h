@@ -32,14 +32,12 @@ double ls_rate_to_per_s (gint64 rate);
 gint64 ls_usage_from_double (double usage);
 
 /* Remaining work of `units` whole units. */
-static inline LsInt128
-ls_work_from_units (gint64 units) {
+static inline LsInt128 ls_work_from_units (gint64 units) {
   return (LsInt128) units << LS_RATE_BITS;
 }
 
 /* Picoseconds to do `work` at `rate`: to nearest, at least 1; 0 for no work; `rate` > 0. */
-static inline gint64
-ls_work_duration_ps (LsInt128 work, gint64 rate) {
+static inline gint64 ls_work_duration_ps (LsInt128 work, gint64 rate) {
   if (work <= 0)
     return 0;
   LsInt128 duration = (work + rate / 2) / rate;
@@ -49,8 +47,7 @@ ls_work_duration_ps (LsInt128 work, gint64 rate) {
 }
 
 /* Share of a capacity that `usage` x `rate` takes, rounded up so that sums never undercount. */
-static inline gint64
-ls_rate_times_usage (gint64 rate, gint64 usage) {
+static inline gint64 ls_rate_times_usage (gint64 rate, gint64 usage) {
   LsInt128 product = (LsInt128) rate * usage;
   return (gint64) ((product + (LS_USAGE_ONE - 1)) >> LS_USAGE_BITS);
 }

@@ -11,13 +11,11 @@
 #include "base/error.h"
 #include "engine/engine_private.h"
 
-static const LsOp *
-member_op (LsEngine *e, guint32 rank, guint stream) {
+static const LsOp *member_op (LsEngine *e, guint32 rank, guint stream) {
   return &ls_instruction_at (e, rank, stream, ls_stream_at (e, rank, stream)->pc)->op;
 }
 
-static LsCachedTransfer *
-transfer_of (LsEngine *e, guint32 number, guint descriptor) {
+static LsCachedTransfer *transfer_of (LsEngine *e, guint32 number, guint descriptor) {
   LsGroup *group = ls_group_at (e, number);
   LsCachedTransfer *cached = ls_cached_transfer_at (group->cached, descriptor);
   if (cached)
@@ -30,33 +28,33 @@ transfer_of (LsEngine *e, guint32 number, guint descriptor) {
   return cached;
 }
 
-static void
-record_member (LsEngine *e, const LsGroup *group, guint32 number, guint32 rank, guint stream, const LsOp *op,
-               const LsActivity *activity) {
+static void record_member (LsEngine *e, const LsGroup *group, guint32 number, guint32 rank,
+                           guint stream, const LsOp *op, const LsActivity *activity) {
   LsStream *st = ls_stream_at (e, rank, stream);
   gint64 busy_ps = ls_account_busy_ps (e, rank) - st->busy_at_start_ps;
   gint64 length_ps = e->now_ps - st->start_ps;
   const LsTransfer *transfer = activity ? activity->cached->transfer : NULL;
-  LsOpRecord record = { .rank = rank,
-                        .stream = (guint16) stream,
-                        .ordinal = st->position,
-                        .op = op,
-                        .counters = st->counters,
-                        .ready_ps = st->ready_ps,
-                        .start_ps = st->start_ps,
-                        .end_ps = e->now_ps,
-                        .alone_ps = activity ? MIN (activity->alone_ps, length_ps) : length_ps,
-                        .exposed_ps = stream == LS_MAIN_STREAM ? length_ps : MAX (length_ps - busy_ps, 0),
-                        .cause_resource = LS_NO_RESOURCE,
-                        .bottleneck = activity ? activity->bottleneck : LS_NO_RESOURCE,
-                        .group = number,
-                        .sequence = group->sequence,
-                        .first_ready_ps = group->first_ready_ps,
-                        .last_ready_ps = group->last_ready_ps,
-                        .last_rank = group->last_rank,
-                        .peer = LS_NO_RANK,
-                        .transfer = transfer,
-                        .transfer_bytes = activity ? ls_activity_bytes (activity) : 0 };
+  LsOpRecord record = {.rank = rank,
+                       .stream = (guint16) stream,
+                       .ordinal = st->position,
+                       .op = op,
+                       .counters = st->counters,
+                       .ready_ps = st->ready_ps,
+                       .start_ps = st->start_ps,
+                       .end_ps = e->now_ps,
+                       .alone_ps = activity ? MIN (activity->alone_ps, length_ps) : length_ps,
+                       .exposed_ps =
+                           stream == LS_MAIN_STREAM ? length_ps : MAX (length_ps - busy_ps, 0),
+                       .cause_resource = LS_NO_RESOURCE,
+                       .bottleneck = activity ? activity->bottleneck : LS_NO_RESOURCE,
+                       .group = number,
+                       .sequence = group->sequence,
+                       .first_ready_ps = group->first_ready_ps,
+                       .last_ready_ps = group->last_ready_ps,
+                       .last_rank = group->last_rank,
+                       .peer = LS_NO_RANK,
+                       .transfer = transfer,
+                       .transfer_bytes = activity ? ls_activity_bytes (activity) : 0};
   /* What let it start is what let the last member come. */
   guint32 last = group->last_rank;
   for (guint32 i = 0; last != rank && i < group->n; i++)
@@ -70,8 +68,8 @@ record_member (LsEngine *e, const LsGroup *group, guint32 number, guint32 rank, 
 }
 
 /* One member is done: what it held is let go, its time is accounted. Streams go on afterwards. */
-static void
-end_member (LsEngine *e, LsGroup *group, guint32 number, guint32 position, const LsActivity *activity) {
+static void end_member (LsEngine *e, LsGroup *group, guint32 number, guint32 position,
+                        const LsActivity *activity) {
   guint32 rank = group->ranks[position];
   guint stream = group->streams[position];
   LsStream *st = ls_stream_at (e, rank, stream);
@@ -83,13 +81,13 @@ end_member (LsEngine *e, LsGroup *group, guint32 number, guint32 position, const
     state->received_bytes += activity->cached->transfer->wire_bytes;
   }
   ls_account_release (e, rank, stream, op);
-  LsHistory entry = { .ordinal = st->position,
-                      .ready_ps = st->ready_ps,
-                      .start_ps = st->start_ps,
-                      .end_ps = e->now_ps,
-                      .cause = st->cause,
-                      .part = op->part,
-                      .blame = group->blame };
+  LsHistory entry = {.ordinal = st->position,
+                     .ready_ps = st->ready_ps,
+                     .start_ps = st->start_ps,
+                     .end_ps = e->now_ps,
+                     .cause = st->cause,
+                     .part = op->part,
+                     .blame = group->blame};
   ls_account_ended (e, rank, stream, &entry);
   if (state->observed)
     record_member (e, group, number, rank, stream, op, activity);
@@ -97,8 +95,7 @@ end_member (LsEngine *e, LsGroup *group, guint32 number, guint32 position, const
     ls_account_mark (e, rank, op, st->counters);
 }
 
-static void
-end_meeting (LsEngine *e, guint32 number, const LsActivity *activity) {
+static void end_meeting (LsEngine *e, guint32 number, const LsActivity *activity) {
   LsGroup *group = ls_group_at (e, number);
   for (guint32 i = 0; i < group->n; i++)
     end_member (e, group, number, i, activity);
@@ -110,16 +107,14 @@ end_meeting (LsEngine *e, guint32 number, const LsActivity *activity) {
   }
 }
 
-void
-ls_group_ended (LsEngine *e, guint32 number) {
+void ls_group_ended (LsEngine *e, guint32 number) {
   LsActivity activity = *ls_activity_at (e, ls_group_at (e, number)->activity);
   ls_group_at (e, number)->activity = LS_NONE;
   end_meeting (e, number, &activity);
 }
 
 /* The last member has come. */
-static void
-start_meeting (LsEngine *e, guint32 number) {
+static void start_meeting (LsEngine *e, guint32 number) {
   LsGroup *group = ls_group_at (e, number);
   group->start_ps = e->now_ps;
   guint last_stream = 0;
@@ -132,7 +127,8 @@ start_meeting (LsEngine *e, guint32 number) {
       last_stream = group->streams[i];
   }
   const LsOp *op = member_op (e, group->last_rank, last_stream);
-  group->blame = ls_account_blame (e, ls_stream_at (e, group->last_rank, last_stream)->cause, op->wait_part);
+  group->blame =
+      ls_account_blame (e, ls_stream_at (e, group->last_rank, last_stream)->cause, op->wait_part);
   LsInt128 waited = (LsInt128) group->n * e->now_ps - group->sum_ready_ps;
   ls_rank_at (e, group->last_rank)->caused_wait_ps += (gint64) waited;
   if (group->n == 1) {
@@ -142,25 +138,25 @@ start_meeting (LsEngine *e, guint32 number) {
   gint64 bytes = -1;
   if (op->flags & LS_OP_WORK_TABLE)
     bytes = ((const gint64 *) g_ptr_array_index (e->tables, op->table))[group->last_rank];
-  guint32 activity
-      = ls_activity_start (e, transfer_of (e, number, group->descriptor), LS_OWNER_GROUP, number, 0, bytes);
+  guint32 activity = ls_activity_start (e, transfer_of (e, number, group->descriptor),
+                                        LS_OWNER_GROUP, number, 0, bytes);
   ls_group_at (e, number)->activity = activity;
   ls_activity_go (e, activity);
 }
 
-static void
-set_fault (LsEngine *e, guint32 rank, const LsOp *op, const LsGroup *group) {
+static void set_fault (LsEngine *e, guint32 rank, const LsOp *op, const LsGroup *group) {
   if (e->fault)
     return;
   g_set_error (&e->fault, LS_ERROR, LS_ERROR_RUN,
-               "rank %u calls collective %u of its group while another member is in collective %u (sequence %" G_GINT64_FORMAT
+               "rank %u calls collective %u of its group while another member is in collective %u "
+               "(sequence %" G_GINT64_FORMAT
                "), or calls it from two streams: the programs of the group do not match",
                rank, op->descriptor, group->descriptor, group->sequence);
 }
 
 /* The open collective was dropped: a member that comes late finds it over. */
-static void
-pass_cancelled (LsEngine *e, guint32 number, guint32 position, guint32 rank, guint stream) {
+static void pass_cancelled (LsEngine *e, guint32 number, guint32 position, guint32 rank,
+                            guint stream) {
   LsGroup *group = ls_group_at (e, number);
   group->here[position] = TRUE;
   if (++group->arrived == group->n) {
@@ -173,8 +169,7 @@ pass_cancelled (LsEngine *e, guint32 number, guint32 position, guint32 rank, gui
   ls_executor_complete (e, rank, stream, 1);
 }
 
-void
-ls_group_arrive (LsEngine *e, guint32 rank, guint stream) {
+void ls_group_arrive (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   const LsOp *op = member_op (e, rank, stream);
   LsSlotEntry slot = ls_executor_slot (e, rank, op);
@@ -210,8 +205,7 @@ ls_group_arrive (LsEngine *e, guint32 rank, guint stream) {
 }
 
 /* The open collective is dropped for all members: those who came go on, those to come find it ended. */
-void
-ls_group_drop (LsEngine *e, guint32 number) {
+void ls_group_drop (LsEngine *e, guint32 number) {
   LsGroup *group = ls_group_at (e, number);
   if (group->activity != LS_NONE) {
     LsActivity activity = *ls_activity_at (e, group->activity);
@@ -221,9 +215,12 @@ ls_group_drop (LsEngine *e, guint32 number) {
     return;
   }
   for (guint32 i = 0; i < group->n; i++)
-    if (group->here[i] && ls_stream_at (e, group->ranks[i], group->streams[i])->state == LS_STREAM_MEETING) {
-      ls_device_hold (e, group->ranks[i], -transfer_of (e, number, group->descriptor)->transfer->sm_held);
-      ls_account_release (e, group->ranks[i], group->streams[i], member_op (e, group->ranks[i], group->streams[i]));
+    if (group->here[i] &&
+        ls_stream_at (e, group->ranks[i], group->streams[i])->state == LS_STREAM_MEETING) {
+      ls_device_hold (e, group->ranks[i],
+                      -transfer_of (e, number, group->descriptor)->transfer->sm_held);
+      ls_account_release (e, group->ranks[i], group->streams[i],
+                          member_op (e, group->ranks[i], group->streams[i]));
       ls_executor_complete (e, group->ranks[i], group->streams[i], 1);
     }
   group->cancelled = TRUE;

@@ -10,47 +10,47 @@
  */
 #include "engine/engine_private.h"
 
-static const LsOp *
-op_at (LsEngine *e, guint32 rank, guint stream, guint32 pc) {
+static const LsOp *op_at (LsEngine *e, guint32 rank, guint stream, guint32 pc) {
   return &ls_instruction_at (e, rank, stream, pc)->op;
 }
 
-static guint32
-find_channel (LsEngine *e, guint32 group, guint32 from, guint32 to) {
-  LS_REQUIRE (group < (1u << 20) && from < (1u << 22) && to < (1u << 22), "too many ranks or groups for messages");
+static guint32 find_channel (LsEngine *e, guint32 group, guint32 from, guint32 to) {
+  LS_REQUIRE (group < (1u << 20) && from < (1u << 22) && to < (1u << 22),
+              "too many ranks or groups for messages");
   gint64 key = ((gint64) group << 44) | ((gint64) from << 22) | to;
   gpointer found = g_hash_table_lookup (e->channel_of, &key);
   if (found)
     return GPOINTER_TO_UINT (found) - 1;
-  LsChannel channel = { .group = group,
-                        .from = from,
-                        .to = to,
-                        .first_send = LS_NONE,
-                        .last_send = LS_NONE,
-                        .first_recv = LS_NONE,
-                        .last_recv = LS_NONE,
-                        .cached = g_ptr_array_new_with_free_func ((GDestroyNotify) ls_cached_transfer_free) };
+  LsChannel channel = {
+      .group = group,
+      .from = from,
+      .to = to,
+      .first_send = LS_NONE,
+      .last_send = LS_NONE,
+      .first_recv = LS_NONE,
+      .last_recv = LS_NONE,
+      .cached = g_ptr_array_new_with_free_func ((GDestroyNotify) ls_cached_transfer_free)};
   g_array_append_val (e->channels, channel);
-  g_hash_table_insert (e->channel_of, g_memdup2 (&key, sizeof key), GUINT_TO_POINTER (e->channels->len));
+  g_hash_table_insert (e->channel_of, g_memdup2 (&key, sizeof key),
+                       GUINT_TO_POINTER (e->channels->len));
   return e->channels->len - 1;
 }
 
-static LsCachedTransfer *
-channel_transfer (LsEngine *e, guint32 number, guint descriptor) {
+static LsCachedTransfer *channel_transfer (LsEngine *e, guint32 number, guint descriptor) {
   LsChannel *channel = ls_channel_at (e, number);
   LsCachedTransfer *cached = ls_cached_transfer_at (channel->cached, descriptor);
   if (cached)
     return cached;
   LS_REQUIRE (e->expander, "a message without an expander");
-  cached = ls_cached_transfer_new (e->expander->message (e->expander_self, channel->from, channel->to, descriptor));
+  cached = ls_cached_transfer_new (
+      e->expander->message (e->expander_self, channel->from, channel->to, descriptor));
   if (channel->cached->len <= descriptor)
     g_ptr_array_set_size (channel->cached, (gint) descriptor + 1);
   g_ptr_array_index (channel->cached, descriptor) = cached;
   return cached;
 }
 
-static guint32
-new_message (LsEngine *e, guint32 channel) {
+static guint32 new_message (LsEngine *e, guint32 channel) {
   guint32 number;
   if (e->free_messages->len > 0) {
     number = g_array_index (e->free_messages, guint32, e->free_messages->len - 1);
@@ -59,13 +59,12 @@ new_message (LsEngine *e, guint32 channel) {
     number = e->messages->len;
     g_array_set_size (e->messages, number + 1);
   }
-  *ls_message_at (e, number)
-      = (LsMessage){ .channel = channel, .next = LS_NONE, .activity = LS_NONE, .sequence = -1, .start_ps = -1 };
+  *ls_message_at (e, number) = (LsMessage){
+      .channel = channel, .next = LS_NONE, .activity = LS_NONE, .sequence = -1, .start_ps = -1};
   return number;
 }
 
-static void
-append_message (LsEngine *e, guint32 *first, guint32 *last, guint32 number) {
+static void append_message (LsEngine *e, guint32 *first, guint32 *last, guint32 number) {
   if (*last != LS_NONE)
     ls_message_at (e, *last)->next = number;
   else
@@ -73,8 +72,7 @@ append_message (LsEngine *e, guint32 *first, guint32 *last, guint32 number) {
   *last = number;
 }
 
-static guint32
-take_message (LsEngine *e, guint32 *first, guint32 *last) {
+static guint32 take_message (LsEngine *e, guint32 *first, guint32 *last) {
   guint32 number = *first;
   if (number == LS_NONE)
     return LS_NONE;
@@ -86,8 +84,7 @@ take_message (LsEngine *e, guint32 *first, guint32 *last) {
 }
 
 /* A child of the operation that the stream is in has ended. */
-static void
-child_ended (LsEngine *e, guint32 rank, guint stream) {
+static void child_ended (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   LS_ASSERT (st->pending > 0);
   if (--st->pending > 0)
@@ -96,36 +93,39 @@ child_ended (LsEngine *e, guint32 rank, guint stream) {
   ls_executor_complete (e, rank, stream, op->kind == LS_OP_BUNDLE ? op->descriptor : 1);
 }
 
-static void
-record_side (LsEngine *e, const LsMessage *message, gboolean sending, const LsHistory *entry, const LsOp *op,
-             const LsActivity *activity) {
+static void record_side (LsEngine *e, const LsMessage *message, gboolean sending,
+                         const LsHistory *entry, const LsOp *op, const LsActivity *activity) {
   const LsChannel *channel = ls_channel_at (e, message->channel);
-  guint32 rank = sending ? channel->from : channel->to, other = sending ? channel->to : channel->from;
+  guint32 rank = sending ? channel->from : channel->to,
+          other = sending ? channel->to : channel->from;
   guint stream = sending ? message->send_stream : message->recv_stream;
   LsStream *st = ls_stream_at (e, rank, stream);
-  gint64 busy_ps = ls_account_busy_ps (e, rank) - (sending ? message->send_busy_ps : message->recv_busy_ps);
+  gint64 busy_ps =
+      ls_account_busy_ps (e, rank) - (sending ? message->send_busy_ps : message->recv_busy_ps);
   gint64 length_ps = entry->end_ps - entry->start_ps;
-  LsOpRecord record = { .rank = rank,
-                        .stream = (guint16) stream,
-                        .ordinal = entry->ordinal,
-                        .op = op,
-                        .counters = st->counters,
-                        .ready_ps = entry->ready_ps,
-                        .start_ps = entry->start_ps,
-                        .end_ps = entry->end_ps,
-                        .alone_ps = activity ? MIN (activity->alone_ps, length_ps) : length_ps,
-                        .exposed_ps = stream == LS_MAIN_STREAM ? length_ps : CLAMP (length_ps - busy_ps, 0, length_ps),
-                        .cause = entry->cause,
-                        .cause_resource = LS_NO_RESOURCE,
-                        .bottleneck = activity ? activity->bottleneck : LS_NO_RESOURCE,
-                        .group = channel->group,
-                        .sequence = message->sequence,
-                        .first_ready_ps = entry->ready_ps,
-                        .last_ready_ps = entry->start_ps,
-                        .last_rank = entry->ready_ps < entry->start_ps ? other : rank,
-                        .peer = other,
-                        .transfer = activity ? activity->cached->transfer : NULL,
-                        .transfer_bytes = activity ? ls_activity_bytes (activity) : 0 };
+  LsOpRecord record = {.rank = rank,
+                       .stream = (guint16) stream,
+                       .ordinal = entry->ordinal,
+                       .op = op,
+                       .counters = st->counters,
+                       .ready_ps = entry->ready_ps,
+                       .start_ps = entry->start_ps,
+                       .end_ps = entry->end_ps,
+                       .alone_ps = activity ? MIN (activity->alone_ps, length_ps) : length_ps,
+                       .exposed_ps = stream == LS_MAIN_STREAM
+                                         ? length_ps
+                                         : CLAMP (length_ps - busy_ps, 0, length_ps),
+                       .cause = entry->cause,
+                       .cause_resource = LS_NO_RESOURCE,
+                       .bottleneck = activity ? activity->bottleneck : LS_NO_RESOURCE,
+                       .group = channel->group,
+                       .sequence = message->sequence,
+                       .first_ready_ps = entry->ready_ps,
+                       .last_ready_ps = entry->start_ps,
+                       .last_rank = entry->ready_ps < entry->start_ps ? other : rank,
+                       .peer = other,
+                       .transfer = activity ? activity->cached->transfer : NULL,
+                       .transfer_bytes = activity ? ls_activity_bytes (activity) : 0};
   if (entry->ready_ps < entry->start_ps) {
     guint other_stream = sending ? message->recv_stream : message->send_stream;
     record.cause = ls_stream_at (e, other, other_stream)->cause;
@@ -134,8 +134,8 @@ record_side (LsEngine *e, const LsMessage *message, gboolean sending, const LsHi
 }
 
 /* One side of the message is over for its rank. */
-static void
-end_side (LsEngine *e, LsMessage *message, gboolean sending, const LsActivity *activity) {
+static void end_side (LsEngine *e, LsMessage *message, gboolean sending,
+                      const LsActivity *activity) {
   const LsChannel *channel = ls_channel_at (e, message->channel);
   guint32 rank = sending ? channel->from : channel->to;
   guint stream = sending ? message->send_stream : message->recv_stream;
@@ -143,13 +143,13 @@ end_side (LsEngine *e, LsMessage *message, gboolean sending, const LsActivity *a
   LsStream *st = ls_stream_at (e, rank, stream);
   gint64 ready_ps = sending ? message->send_ready_ps : message->recv_ready_ps;
   gint64 begin_ps = message->start_ps >= 0 ? message->start_ps : e->now_ps;
-  LsHistory entry = { .ordinal = sending ? message->send_ordinal : message->recv_ordinal,
-                      .ready_ps = ready_ps,
-                      .start_ps = MAX (begin_ps, ready_ps),
-                      .end_ps = e->now_ps,
-                      .cause = st->cause,
-                      .part = op->part,
-                      .blame = sending ? message->send_blame : message->recv_blame };
+  LsHistory entry = {.ordinal = sending ? message->send_ordinal : message->recv_ordinal,
+                     .ready_ps = ready_ps,
+                     .start_ps = MAX (begin_ps, ready_ps),
+                     .end_ps = e->now_ps,
+                     .cause = st->cause,
+                     .part = op->part,
+                     .blame = sending ? message->send_blame : message->recv_blame};
   ls_account_release (e, rank, stream, op);
   ls_account_ended (e, rank, stream, &entry);
   if (ls_rank_at (e, rank)->observed)
@@ -158,8 +158,7 @@ end_side (LsEngine *e, LsMessage *message, gboolean sending, const LsActivity *a
     ls_account_mark (e, rank, op, st->counters);
 }
 
-static void
-hold_side (LsEngine *e, const LsMessage *message, gboolean sending, gint sign) {
+static void hold_side (LsEngine *e, const LsMessage *message, gboolean sending, gint sign) {
   const LsChannel *channel = ls_channel_at (e, message->channel);
   guint32 rank = sending ? channel->from : channel->to;
   const LsOp *op = op_at (e, rank, sending ? message->send_stream : message->recv_stream,
@@ -168,8 +167,7 @@ hold_side (LsEngine *e, const LsMessage *message, gboolean sending, gint sign) {
   ls_device_hold (e, rank, sign * cached->transfer->sm_held);
 }
 
-static void
-start_message (LsEngine *e, guint32 number) {
+static void start_message (LsEngine *e, guint32 number) {
   LsMessage *message = ls_message_at (e, number);
   LsChannel *channel = ls_channel_at (e, message->channel);
   const LsOp *op = op_at (e, channel->from, message->send_stream, message->send_pc);
@@ -187,8 +185,7 @@ start_message (LsEngine *e, guint32 number) {
 }
 
 /* Both sides are there: who came first has waited for the other. */
-static void
-meet (LsEngine *e, guint32 number) {
+static void meet (LsEngine *e, guint32 number) {
   LsMessage *message = ls_message_at (e, number);
   LsChannel *channel = ls_channel_at (e, message->channel);
   LsCause send_cause = ls_stream_at (e, channel->from, message->send_stream)->cause;
@@ -206,15 +203,13 @@ meet (LsEngine *e, guint32 number) {
   start_message (e, number);
 }
 
-static void
-free_message (LsEngine *e, guint32 number) {
+static void free_message (LsEngine *e, guint32 number) {
   ls_message_at (e, number)->ended = TRUE;
   g_array_append_val (e->free_messages, number);
 }
 
 /* An eager message has arrived and is received: the receiver's part is over. */
-static void
-receive_delivered (LsEngine *e, guint32 number) {
+static void receive_delivered (LsEngine *e, guint32 number) {
   LsMessage message = *ls_message_at (e, number);
   guint32 to = ls_channel_at (e, message.channel)->to;
   end_side (e, &message, FALSE, NULL);
@@ -222,8 +217,7 @@ receive_delivered (LsEngine *e, guint32 number) {
   child_ended (e, to, message.recv_stream);
 }
 
-void
-ls_message_ended (LsEngine *e, guint32 number) {
+void ls_message_ended (LsEngine *e, guint32 number) {
   LsMessage message = *ls_message_at (e, number);
   LsActivity activity = *ls_activity_at (e, message.activity);
   LsChannel channel = *ls_channel_at (e, message.channel);
@@ -251,8 +245,7 @@ ls_message_ended (LsEngine *e, guint32 number) {
     e->put_handler (e->put_self, e, channel.to, channel.from, op);
 }
 
-static void
-issue_send (LsEngine *e, guint32 rank, guint stream, guint32 pc, gint64 ordinal) {
+static void issue_send (LsEngine *e, guint32 rank, guint stream, guint32 pc, gint64 ordinal) {
   const LsOp *op = op_at (e, rank, stream, pc);
   LsSlotEntry slot = ls_executor_slot (e, rank, op);
   guint32 number = find_channel (e, slot.group, rank, ls_executor_peer (e, rank, op, slot));
@@ -285,8 +278,7 @@ issue_send (LsEngine *e, guint32 rank, guint stream, guint32 pc, gint64 ordinal)
     child_ended (e, rank, stream);
 }
 
-static void
-issue_recv (LsEngine *e, guint32 rank, guint stream, guint32 pc, gint64 ordinal) {
+static void issue_recv (LsEngine *e, guint32 rank, guint stream, guint32 pc, gint64 ordinal) {
   const LsOp *op = op_at (e, rank, stream, pc);
   LsSlotEntry slot = ls_executor_slot (e, rank, op);
   guint32 number = find_channel (e, slot.group, ls_executor_peer (e, rank, op, slot), rank);
@@ -315,8 +307,7 @@ issue_recv (LsEngine *e, guint32 rank, guint stream, guint32 pc, gint64 ordinal)
     meet (e, m);
 }
 
-void
-ls_message_issue (LsEngine *e, guint32 rank, guint stream) {
+void ls_message_issue (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   const LsOp *op = op_at (e, rank, stream, st->pc);
   guint32 n = op->kind == LS_OP_BUNDLE ? op->descriptor : 1;
@@ -335,8 +326,7 @@ ls_message_issue (LsEngine *e, guint32 rank, guint stream) {
   child_ended (e, rank, stream);
 }
 
-void
-ls_copy_issue (LsEngine *e, guint32 rank, guint stream) {
+void ls_copy_issue (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   const LsOp *op = op_at (e, rank, stream, st->pc);
   gint64 key = ((gint64) rank << 16) | op->descriptor;
@@ -360,42 +350,43 @@ ls_copy_issue (LsEngine *e, guint32 rank, guint stream) {
   ls_activity_go (e, activity);
 }
 
-void
-ls_copy_ended (LsEngine *e, guint32 rank, guint32 stream, guint32 number) {
+void ls_copy_ended (LsEngine *e, guint32 rank, guint32 stream, guint32 number) {
   LsStream *st = ls_stream_at (e, rank, stream);
   const LsActivity *activity = ls_activity_at (e, number);
   const LsTransfer *transfer = activity->cached->transfer;
   const LsOp *op = op_at (e, rank, stream, st->pc);
   ls_device_hold (e, rank, -transfer->sm_held);
   ls_account_release (e, rank, stream, op);
-  LsHistory entry = { .ordinal = st->position,
-                      .ready_ps = st->ready_ps,
-                      .start_ps = st->start_ps,
-                      .end_ps = e->now_ps,
-                      .cause = st->cause,
-                      .part = op->part,
-                      .blame = op->wait_part };
+  LsHistory entry = {.ordinal = st->position,
+                     .ready_ps = st->ready_ps,
+                     .start_ps = st->start_ps,
+                     .end_ps = e->now_ps,
+                     .cause = st->cause,
+                     .part = op->part,
+                     .blame = op->wait_part};
   ls_account_ended (e, rank, stream, &entry);
   gint64 length_ps = e->now_ps - st->start_ps;
   gint64 busy_ps = ls_account_busy_ps (e, rank) - st->busy_at_start_ps;
-  LsOpRecord record = { .rank = rank,
-                        .stream = (guint16) stream,
-                        .ordinal = st->position,
-                        .op = op,
-                        .counters = st->counters,
-                        .ready_ps = st->ready_ps,
-                        .start_ps = st->start_ps,
-                        .end_ps = e->now_ps,
-                        .alone_ps = MIN (activity->alone_ps, length_ps),
-                        .exposed_ps = stream == LS_MAIN_STREAM ? length_ps : CLAMP (length_ps - busy_ps, 0, length_ps),
-                        .cause = st->cause,
-                        .cause_resource = LS_NO_RESOURCE,
-                        .bottleneck = activity->bottleneck,
-                        .group = LS_NO_GROUP,
-                        .last_rank = LS_NO_RANK,
-                        .peer = LS_NO_RANK,
-                        .transfer = transfer,
-                        .transfer_bytes = ls_activity_bytes (activity) };
+  LsOpRecord record = {.rank = rank,
+                       .stream = (guint16) stream,
+                       .ordinal = st->position,
+                       .op = op,
+                       .counters = st->counters,
+                       .ready_ps = st->ready_ps,
+                       .start_ps = st->start_ps,
+                       .end_ps = e->now_ps,
+                       .alone_ps = MIN (activity->alone_ps, length_ps),
+                       .exposed_ps = stream == LS_MAIN_STREAM
+                                         ? length_ps
+                                         : CLAMP (length_ps - busy_ps, 0, length_ps),
+                       .cause = st->cause,
+                       .cause_resource = LS_NO_RESOURCE,
+                       .bottleneck = activity->bottleneck,
+                       .group = LS_NO_GROUP,
+                       .last_rank = LS_NO_RANK,
+                       .peer = LS_NO_RANK,
+                       .transfer = transfer,
+                       .transfer_bytes = ls_activity_bytes (activity)};
   if (ls_rank_at (e, rank)->observed)
     ls_account_record (e, &record);
   if (op->flags & LS_OP_MARK)
@@ -405,8 +396,7 @@ ls_copy_ended (LsEngine *e, guint32 rank, guint32 stream, guint32 number) {
 }
 
 /* Removes `number` from the queue that starts at *first. */
-static void
-unlink_message (LsEngine *e, guint32 *first, guint32 *last, guint32 number) {
+static void unlink_message (LsEngine *e, guint32 *first, guint32 *last, guint32 number) {
   guint32 before = LS_NONE;
   for (guint32 m = *first; m != LS_NONE; before = m, m = ls_message_at (e, m)->next) {
     if (m != number)
@@ -423,8 +413,7 @@ unlink_message (LsEngine *e, guint32 *first, guint32 *last, guint32 number) {
 }
 
 /* Drops one message for whoever takes part in it. */
-static void
-drop_one (LsEngine *e, guint32 number) {
+static void drop_one (LsEngine *e, guint32 number) {
   LsMessage message = *ls_message_at (e, number);
   LsChannel *channel = ls_channel_at (e, message.channel);
   guint32 from = channel->from, to = channel->to;
@@ -448,8 +437,7 @@ drop_one (LsEngine *e, guint32 number) {
     child_ended (e, to, message.recv_stream);
 }
 
-void
-ls_message_drop (LsEngine *e, guint32 rank, guint stream) {
+void ls_message_drop (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   if (st->activity != LS_NONE) {
     const LsOp *op = op_at (e, rank, stream, st->pc);
@@ -464,8 +452,9 @@ ls_message_drop (LsEngine *e, guint32 rank, guint stream) {
   for (guint m = 0; m < e->messages->len && st->position == position; m++) {
     const LsMessage *message = ls_message_at (e, m);
     const LsChannel *channel = ls_channel_at (e, message->channel);
-    gboolean mine = (message->sent && !message->eager && channel->from == rank && message->send_stream == stream)
-                    || (message->posted && channel->to == rank && message->recv_stream == stream);
+    gboolean mine = (message->sent && !message->eager && channel->from == rank &&
+                     message->send_stream == stream) ||
+                    (message->posted && channel->to == rank && message->recv_stream == stream);
     if (mine && !message->ended)
       drop_one (e, m);
   }

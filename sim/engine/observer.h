@@ -22,24 +22,24 @@ typedef struct {
 typedef struct {
   guint32 rank;
   guint16 stream;
-  gint64 ordinal;          /* position in its stream */
+  gint64 ordinal; /* position in its stream */
   const LsOp *op;
-  const gint32 *counters;  /* loop counters, outermost first */
-  gint64 ready_ps;         /* its stream had reached it and its waits were passed */
-  gint64 start_ps;         /* it began to run (a collective: when the last member came) */
+  const gint32 *counters; /* loop counters, outermost first */
+  gint64 ready_ps;        /* its stream had reached it and its waits were passed */
+  gint64 start_ps;        /* it began to run (a collective: when the last member came) */
   gint64 end_ps;
-  gint64 alone_ps;         /* how long start to end takes with nobody else there */
-  gint64 exposed_ps;       /* part of start..end in which the main stream of the rank did not run */
-  LsCause cause;           /* the operation whose end let this one start when it did */
-  guint32 cause_resource;  /* resource it waited for, LS_NO_RESOURCE if none */
-  guint32 bottleneck;      /* resource that held its rate down, LS_NO_RESOURCE if none */
-  guint32 group;           /* collective, send, recv: group number, else LS_NO_GROUP */
-  gint64 sequence;         /* of the collective within its group */
+  gint64 alone_ps;        /* how long start to end takes with nobody else there */
+  gint64 exposed_ps;      /* part of start..end in which the main stream of the rank did not run */
+  LsCause cause;          /* the operation whose end let this one start when it did */
+  guint32 cause_resource; /* resource it waited for, LS_NO_RESOURCE if none */
+  guint32 bottleneck;     /* resource that held its rate down, LS_NO_RESOURCE if none */
+  guint32 group;          /* collective, send, recv: group number, else LS_NO_GROUP */
+  gint64 sequence;        /* of the collective within its group */
   gint64 first_ready_ps, last_ready_ps; /* of the collective's members */
-  guint32 last_rank;       /* the member that came last (the lowest of equals) */
-  guint32 peer;            /* send, recv: the other rank, else LS_NO_RANK */
-  const LsTransfer *transfer; /* NULL for kernels */
-  gint64 transfer_bytes;   /* bytes actually moved per flow */
+  guint32 last_rank;                    /* the member that came last (the lowest of equals) */
+  guint32 peer;                         /* send, recv: the other rank, else LS_NO_RANK */
+  const LsTransfer *transfer;           /* NULL for kernels */
+  gint64 transfer_bytes;                /* bytes actually moved per flow */
 } LsOpRecord;
 
 typedef struct {

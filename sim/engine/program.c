@@ -23,8 +23,7 @@ typedef struct LsProgramBuild {
   GArray *waits;                      /* PendingWait */
 } LsProgramBuild;
 
-LsProgram *
-ls_program_new (const char *name) {
+LsProgram *ls_program_new (const char *name) {
   LsProgram *program = g_new0 (LsProgram, 1);
   g_atomic_ref_count_init (&program->refs);
   program->name = g_strdup (name);
@@ -33,8 +32,7 @@ ls_program_new (const char *name) {
   return program;
 }
 
-static void
-free_build (LsProgram *program) {
+static void free_build (LsProgram *program) {
   LsProgramBuild *build = program->build;
   if (!build)
     return;
@@ -46,14 +44,12 @@ free_build (LsProgram *program) {
   g_clear_pointer (&program->build, g_free);
 }
 
-LsProgram *
-ls_program_ref (LsProgram *program) {
+LsProgram *ls_program_ref (LsProgram *program) {
   g_atomic_ref_count_inc (&program->refs);
   return program;
 }
 
-void
-ls_program_unref (LsProgram *program) {
+void ls_program_unref (LsProgram *program) {
   if (!program || !g_atomic_ref_count_dec (&program->refs))
     return;
   free_build (program);
@@ -68,10 +64,10 @@ ls_program_unref (LsProgram *program) {
   g_free (program);
 }
 
-guint
-ls_program_add_stream (LsProgram *program, const char *name) {
+guint ls_program_add_stream (LsProgram *program, const char *name) {
   LS_REQUIRE (program->build, "program %s is frozen", program->name);
-  LS_REQUIRE (program->n_streams < LS_MAX_STREAMS, "program %s has too many streams", program->name);
+  LS_REQUIRE (program->n_streams < LS_MAX_STREAMS, "program %s has too many streams",
+              program->name);
   guint stream = program->n_streams++;
   program->streams[stream].name = g_strdup (name);
   program->build->code[stream] = g_array_new (FALSE, TRUE, sizeof (LsInstruction));
@@ -79,21 +75,21 @@ ls_program_add_stream (LsProgram *program, const char *name) {
   return stream;
 }
 
-static LsMark
-append (LsProgram *program, guint stream, const LsOp *op, gint64 count) {
-  LS_REQUIRE (program->build && stream < program->n_streams, "bad stream %u of program %s", stream, program->name);
+static LsMark append (LsProgram *program, guint stream, const LsOp *op, gint64 count) {
+  LS_REQUIRE (program->build && stream < program->n_streams, "bad stream %u of program %s", stream,
+              program->name);
   GArray *code = program->build->code[stream];
-  LsInstruction instruction = { .op = *op,
-                                .count = count,
-                                .depth = (guint8) program->build->open_loops[stream]->len,
-                                .block = LS_NO_BLOCK };
+  LsInstruction instruction = {.op = *op,
+                               .count = count,
+                               .depth = (guint8) program->build->open_loops[stream]->len,
+                               .block = LS_NO_BLOCK};
   g_array_append_val (code, instruction);
-  return (LsMark){ (guint16) stream, TRUE, code->len - 1 };
+  return (LsMark){(guint16) stream, TRUE, code->len - 1};
 }
 
-guint
-ls_program_repeat (LsProgram *program, guint stream, gint64 count) {
-  LS_REQUIRE (count >= 0 && count <= G_MAXINT32, "repeat count %" G_GINT64_FORMAT " out of range", count);
+guint ls_program_repeat (LsProgram *program, guint stream, gint64 count) {
+  LS_REQUIRE (count >= 0 && count <= G_MAXINT32, "repeat count %" G_GINT64_FORMAT " out of range",
+              count);
   LsOp op = LS_OP_INIT;
   op.kind = LS_OP_REPEAT;
   LsMark mark = append (program, stream, &op, count);
@@ -103,8 +99,7 @@ ls_program_repeat (LsProgram *program, guint stream, gint64 count) {
   return open->len - 1;
 }
 
-void
-ls_program_end_repeat (LsProgram *program, guint stream) {
+void ls_program_end_repeat (LsProgram *program, guint stream) {
   GArray *open = program->build->open_loops[stream];
   LS_REQUIRE (open->len > 0, "end of a repeat that is not open in program %s", program->name);
   guint32 begin = g_array_index (open, guint32, open->len - 1);
@@ -119,26 +114,26 @@ ls_program_end_repeat (LsProgram *program, guint stream) {
   g_array_index (code, LsInstruction, begin).jump = end.index + 1;
 }
 
-LsMark
-ls_program_add (LsProgram *program, guint stream, const LsOp *op) {
+LsMark ls_program_add (LsProgram *program, guint stream, const LsOp *op) {
   LS_REQUIRE (op->kind < LS_OP_REPEAT, "loops are made by ls_program_repeat()");
-  LS_REQUIRE (op->work_ps >= 0 && op->claim_bytes >= 0 && op->release_bytes >= 0, "negative work or memory");
+  LS_REQUIRE (op->work_ps >= 0 && op->claim_bytes >= 0 && op->release_bytes >= 0,
+              "negative work or memory");
   return append (program, stream, op, 0);
 }
 
-void
-ls_program_wait (LsProgram *program, LsMark waiter, LsMark target, const LsLoopMap *maps, guint n_maps) {
+void ls_program_wait (LsProgram *program, LsMark waiter, LsMark target, const LsLoopMap *maps,
+                      guint n_maps) {
   LS_REQUIRE (program->build && waiter.valid && target.valid, "wait on a mark that was never set");
   LS_REQUIRE (waiter.stream != target.stream, "a stream is in order: it cannot wait for itself");
-  LS_REQUIRE (n_maps <= ls_program_depth (program, target), "more loop maps than the target has loops");
-  PendingWait wait = { .waiter = waiter, .target = target, .n_maps = n_maps };
+  LS_REQUIRE (n_maps <= ls_program_depth (program, target),
+              "more loop maps than the target has loops");
+  PendingWait wait = {.waiter = waiter, .target = target, .n_maps = n_maps};
   for (guint i = 0; i < n_maps; i++)
     wait.maps[i] = maps[i];
   g_array_append_val (program->build->waits, wait);
 }
 
-void
-ls_program_wait_same (LsProgram *program, LsMark waiter, LsMark target) {
+void ls_program_wait_same (LsProgram *program, LsMark waiter, LsMark target) {
   guint n = MIN (ls_program_depth (program, waiter), ls_program_depth (program, target));
   LsLoopMap maps[LS_MAX_LOOP_DEPTH];
   for (guint i = 0; i < n; i++)
@@ -146,8 +141,7 @@ ls_program_wait_same (LsProgram *program, LsMark waiter, LsMark target) {
   ls_program_wait (program, waiter, target, maps, n);
 }
 
-guint
-ls_program_depth (const LsProgram *program, LsMark mark) {
+guint ls_program_depth (const LsProgram *program, LsMark mark) {
   if (program->build)
     return g_array_index (program->build->code[mark.stream], LsInstruction, mark.index).depth;
   return program->streams[mark.stream].instructions[mark.index].depth;
@@ -155,8 +149,7 @@ ls_program_depth (const LsProgram *program, LsMark mark) {
 
 /* Ordinals that instructions [begin, end) execute, and each one's offset within the enclosing
  * iteration is stored; returns after `end`. Loops nest, so this recurses at most LS_MAX_LOOP_DEPTH deep. */
-static gint64
-number_range (LsInstruction *code, guint32 begin, guint32 end, gint64 offset) {
+static gint64 number_range (LsInstruction *code, guint32 begin, guint32 end, gint64 offset) {
   gint64 start = offset;
   for (guint32 i = begin; i < end;) {
     code[i].offset = offset;
@@ -176,8 +169,8 @@ number_range (LsInstruction *code, guint32 begin, guint32 end, gint64 offset) {
 }
 
 /* Strides and counts of the loops around instruction `index`, outermost first. */
-static guint
-enclosing_loops (const LsInstruction *code, guint32 index, gint64 *strides, gint64 *counts) {
+static guint enclosing_loops (const LsInstruction *code, guint32 index, gint64 *strides,
+                              gint64 *counts) {
   guint n = 0;
   for (guint32 i = 0; i < index; i++)
     if (code[i].op.kind == LS_OP_REPEAT && code[i].jump > index) {
@@ -187,17 +180,17 @@ enclosing_loops (const LsInstruction *code, guint32 index, gint64 *strides, gint
   return n;
 }
 
-static void
-compile_wait (LsProgram *program, const PendingWait *pending, LsWait *wait) {
+static void compile_wait (LsProgram *program, const PendingWait *pending, LsWait *wait) {
   LsInstruction *code = program->streams[pending->target.stream].instructions;
   gint64 strides[LS_MAX_LOOP_DEPTH], counts[LS_MAX_LOOP_DEPTH];
   guint n = enclosing_loops (code, pending->target.index, strides, counts);
-  guint waiter_depth = program->streams[pending->waiter.stream].instructions[pending->waiter.index].depth;
+  guint waiter_depth =
+      program->streams[pending->waiter.stream].instructions[pending->waiter.index].depth;
   LsInstruction *target = &code[pending->target.index];
   gint64 ordinal = target->offset;
   if (target->op.kind == LS_OP_BUNDLE)
     ordinal += target->op.descriptor - 1;
-  *wait = (LsWait){ .stream = pending->target.stream, .base = ordinal };
+  *wait = (LsWait){.stream = pending->target.stream, .base = ordinal};
   for (guint level = 0; level < n; level++) {
     if (level >= pending->n_maps) {
       wait->base += strides[level] * (counts[level] - 1);
@@ -207,15 +200,15 @@ compile_wait (LsProgram *program, const PendingWait *pending, LsWait *wait) {
     wait->base += strides[level] * map->offset;
     if (map->from_level < 0)
       continue;
-    LS_REQUIRE ((guint) map->from_level < waiter_depth, "a wait maps a loop level that its waiter lacks");
+    LS_REQUIRE ((guint) map->from_level < waiter_depth,
+                "a wait maps a loop level that its waiter lacks");
     wait->coefficient[map->from_level] += strides[level] * map->step;
   }
   target->watched = TRUE;
 }
 
 /* Waits are stored contiguously per waiter, in the order in which they were added. */
-static void
-compile_waits (LsProgram *program) {
+static void compile_waits (LsProgram *program) {
   GArray *pending = program->build->waits;
   program->n_waits = pending->len;
   program->waits = g_new0 (LsWait, MAX (pending->len, 1u));
@@ -238,8 +231,7 @@ compile_waits (LsProgram *program) {
   }
 }
 
-static gboolean
-add_block_part (LsBlock *block, guint8 part, gint64 ps) {
+static gboolean add_block_part (LsBlock *block, guint8 part, gint64 ps) {
   for (guint i = 0; i < block->n_parts; i++)
     if (block->part[i] == part) {
       block->part_ps[i] += ps;
@@ -252,22 +244,21 @@ add_block_part (LsBlock *block, guint8 part, gint64 ps) {
   return TRUE;
 }
 
-static void
-add_block_memory (GArray *memory, const LsOp *op, gint64 start_ps, gint64 end_ps) {
+static void add_block_memory (GArray *memory, const LsOp *op, gint64 start_ps, gint64 end_ps) {
   if (op->claim_bytes) {
-    LsBlockMemory claim = { start_ps, op->claim_kind, op->claim_bytes };
+    LsBlockMemory claim = {start_ps, op->claim_kind, op->claim_bytes};
     g_array_append_val (memory, claim);
   }
   if (op->release_bytes) {
-    LsBlockMemory release = { end_ps, op->release_kind, -op->release_bytes };
+    LsBlockMemory release = {end_ps, op->release_kind, -op->release_bytes};
     g_array_append_val (memory, release);
   }
 }
 
 /* Builds the block that starts at `begin`; returns its end. */
-static guint32
-make_block (LsInstruction *code, guint32 n, guint32 begin, guint32 number, LsBlock *block, GArray *memory) {
-  *block = (LsBlock){ .begin = begin, .first_memory = memory->len };
+static guint32 make_block (LsInstruction *code, guint32 n, guint32 begin, guint32 number,
+                           LsBlock *block, GArray *memory) {
+  *block = (LsBlock){.begin = begin, .first_memory = memory->len};
   guint32 i = begin;
   for (; i < n && ls_op_is_kernel (code[i].op.kind); i++) {
     const LsOp *op = &code[i].op;
@@ -290,8 +281,7 @@ make_block (LsInstruction *code, guint32 n, guint32 begin, guint32 number, LsBlo
   return block->end = i;
 }
 
-static void
-compile_blocks (LsProgram *program) {
+static void compile_blocks (LsProgram *program) {
   GArray *blocks = g_array_new (FALSE, TRUE, sizeof (LsBlock));
   GArray *memory = g_array_new (FALSE, TRUE, sizeof (LsBlockMemory));
   for (guint s = 0; s < program->n_streams; s++) {
@@ -313,8 +303,8 @@ compile_blocks (LsProgram *program) {
   program->memory = (LsBlockMemory *) (gpointer) g_array_free (memory, FALSE);
 }
 
-static gboolean
-check_bundles (const LsProgram *program, const LsStreamCode *stream, GError **error) {
+static gboolean check_bundles (const LsProgram *program, const LsStreamCode *stream,
+                               GError **error) {
   for (guint32 i = 0; i < stream->n_instructions; i++) {
     const LsInstruction *bundle = &stream->instructions[i];
     if (bundle->op.kind != LS_OP_BUNDLE)
@@ -326,7 +316,8 @@ check_bundles (const LsProgram *program, const LsStreamCode *stream, GError **er
     }
     if (!good) {
       g_set_error (error, LS_ERROR, LS_ERROR_RUN,
-                   "program %s, stream %s: a bundle holds sends and receives without waits of their own, at least one",
+                   "program %s, stream %s: a bundle holds sends and receives without waits of "
+                   "their own, at least one",
                    program->name, stream->name);
       return FALSE;
     }
@@ -334,20 +325,20 @@ check_bundles (const LsProgram *program, const LsStreamCode *stream, GError **er
   return TRUE;
 }
 
-gboolean
-ls_program_freeze (LsProgram *program, GError **error) {
+gboolean ls_program_freeze (LsProgram *program, GError **error) {
   LS_REQUIRE (program->build, "program %s is frozen already", program->name);
   for (guint s = 0; s < program->n_streams; s++) {
     LsStreamCode *stream = &program->streams[s];
     if (program->build->open_loops[s]->len > 0) {
-      g_set_error (error, LS_ERROR, LS_ERROR_RUN, "program %s, stream %s: a repeat is not ended", program->name,
-                   stream->name);
+      g_set_error (error, LS_ERROR, LS_ERROR_RUN, "program %s, stream %s: a repeat is not ended",
+                   program->name, stream->name);
       return FALSE;
     }
     stream->n_instructions = program->build->code[s]->len;
     stream->instructions = g_new0 (LsInstruction, MAX (stream->n_instructions, 1u));
     if (stream->n_instructions)
-      memcpy (stream->instructions, program->build->code[s]->data, sizeof (LsInstruction) * stream->n_instructions);
+      memcpy (stream->instructions, program->build->code[s]->data,
+              sizeof (LsInstruction) * stream->n_instructions);
     stream->n_executed = number_range (stream->instructions, 0, stream->n_instructions, 0);
   }
   compile_waits (program);
@@ -360,47 +351,40 @@ ls_program_freeze (LsProgram *program, GError **error) {
   return TRUE;
 }
 
-const char *
-ls_program_name (const LsProgram *program) {
+const char *ls_program_name (const LsProgram *program) {
   return program->name;
 }
 
-guint
-ls_program_n_streams (const LsProgram *program) {
+guint ls_program_n_streams (const LsProgram *program) {
   return program->n_streams;
 }
 
-const char *
-ls_program_stream_name (const LsProgram *program, guint stream) {
+const char *ls_program_stream_name (const LsProgram *program, guint stream) {
   return program->streams[stream].name;
 }
 
-gint64
-ls_program_n_executed (const LsProgram *program) {
+gint64 ls_program_n_executed (const LsProgram *program) {
   gint64 sum = 0;
   for (guint s = 0; s < program->n_streams; s++)
     sum += program->streams[s].n_executed;
   return sum;
 }
 
-gsize
-ls_program_size_bytes (const LsProgram *program) {
-  gsize bytes = sizeof (LsProgram) + program->n_waits * sizeof (LsWait) + program->n_blocks * sizeof (LsBlock)
-                + program->n_memory * sizeof (LsBlockMemory);
+gsize ls_program_size_bytes (const LsProgram *program) {
+  gsize bytes = sizeof (LsProgram) + program->n_waits * sizeof (LsWait) +
+                program->n_blocks * sizeof (LsBlock) + program->n_memory * sizeof (LsBlockMemory);
   for (guint s = 0; s < program->n_streams; s++)
     bytes += program->streams[s].n_instructions * sizeof (LsInstruction);
   return bytes;
 }
 
-gint32
-ls_label_value (const LsLabel *label, const gint32 *counters) {
+gint32 ls_label_value (const LsLabel *label, const gint32 *counters) {
   if (label->level < 0)
     return label->first;
   return label->first + label->step * counters[label->level];
 }
 
-gint64
-ls_program_ordinal (const LsProgram *program, LsMark mark, const gint32 *counters) {
+gint64 ls_program_ordinal (const LsProgram *program, LsMark mark, const gint32 *counters) {
   const LsInstruction *code = program->streams[mark.stream].instructions;
   gint64 strides[LS_MAX_LOOP_DEPTH], counts[LS_MAX_LOOP_DEPTH];
   guint n = enclosing_loops (code, mark.index, strides, counts);

@@ -54,35 +54,40 @@ typedef struct {
   gint8 step;
   gint8 level;
 } LsLabel;
-#define LS_LABEL_NONE ((LsLabel){ -1, 0, -1 })
+#define LS_LABEL_NONE ((LsLabel){-1, 0, -1})
 
 /* One operation. Plain record: start from LS_OP_INIT and set what applies. */
 typedef struct {
-  guint8 kind;        /* LsOpKind */
+  guint8 kind; /* LsOpKind */
   guint8 flags;
-  guint8 part;        /* account part that its running time (as exposed time) is charged to */
-  guint8 wait_part;   /* account part for waiting on a rank that computes (collective, send, recv) */
-  guint8 axis;        /* caller's numbering, for the trace */
-  guint8 phase;       /* caller's numbering, for the trace */
-  guint8 claim_kind;  /* memory kind (0..LS_MEMORY_KINDS-1) of claim_bytes */
+  guint8 part;       /* account part that its running time (as exposed time) is charged to */
+  guint8 wait_part;  /* account part for waiting on a rank that computes (collective, send, recv) */
+  guint8 axis;       /* caller's numbering, for the trace */
+  guint8 phase;      /* caller's numbering, for the trace */
+  guint8 claim_kind; /* memory kind (0..LS_MEMORY_KINDS-1) of claim_bytes */
   guint8 release_kind;
   guint16 slot;       /* group slot of the rank */
   guint16 descriptor; /* which collective, message or copy: the expander's numbering */
   guint16 table;      /* per-rank table for LS_OP_WORK_TABLE */
   guint16 trace_kind; /* caller's numbering of the trace's `kind` table */
   gint32 peer;
-  guint32 name;       /* caller's string number, for the trace */
-  gint64 work_ps;     /* kernel, host, delay: time alone */
-  gint64 sm_usage;    /* fraction of the SMs (or cores) while running alone, LS_USAGE_ONE = all */
-  gint64 hbm_usage;   /* fraction of the memory bandwidth while running alone */
+  guint32 name;         /* caller's string number, for the trace */
+  gint64 work_ps;       /* kernel, host, delay: time alone */
+  gint64 sm_usage;      /* fraction of the SMs (or cores) while running alone, LS_USAGE_ONE = all */
+  gint64 hbm_usage;     /* fraction of the memory bandwidth while running alone */
   gint64 claim_bytes;   /* memory claimed when it starts */
   gint64 release_bytes; /* memory released when it ends */
-  double flops;       /* for the trace and for HFU */
-  gint64 bytes;       /* for the trace */
+  double flops;         /* for the trace and for HFU */
+  gint64 bytes;         /* for the trace */
   LsLabel layer, microbatch, chunk;
 } LsOp;
-#define LS_OP_INIT ((LsOp){ .slot = LS_NO_INDEX, .descriptor = LS_NO_INDEX, .table = LS_NO_INDEX, \
-                            .layer = LS_LABEL_NONE, .microbatch = LS_LABEL_NONE, .chunk = LS_LABEL_NONE })
+#define LS_OP_INIT                     \
+  ((LsOp){.slot = LS_NO_INDEX,         \
+          .descriptor = LS_NO_INDEX,   \
+          .table = LS_NO_INDEX,        \
+          .layer = LS_LABEL_NONE,      \
+          .microbatch = LS_LABEL_NONE, \
+          .chunk = LS_LABEL_NONE})
 
 #define LS_MEMORY_KINDS 8
 
@@ -100,9 +105,9 @@ typedef struct {
   gint8 step;
   gint64 offset;
 } LsLoopMap;
-#define LS_LOOP_SAME(level) ((LsLoopMap){ (level), 1, 0 })
-#define LS_LOOP_SHIFT(level, by) ((LsLoopMap){ (level), 1, (by) })
-#define LS_LOOP_AT(iteration) ((LsLoopMap){ -1, 0, (iteration) })
+#define LS_LOOP_SAME(level) ((LsLoopMap){(level), 1, 0})
+#define LS_LOOP_SHIFT(level, by) ((LsLoopMap){(level), 1, (by)})
+#define LS_LOOP_AT(iteration) ((LsLoopMap){-1, 0, (iteration)})
 
 typedef struct LsProgram LsProgram;
 
@@ -122,7 +127,8 @@ LsMark ls_program_add (LsProgram *program, guint stream, const LsOp *op);
 /* `waiter` may not start before `target` (in another stream) has ended in the iteration that `maps`
  * (one per loop level of the target, outermost first) chooses. `n_maps` may be smaller than the
  * target's depth: missing inner levels mean the last iteration; it is an error (assertion) to give more. */
-void ls_program_wait (LsProgram *program, LsMark waiter, LsMark target, const LsLoopMap *maps, guint n_maps);
+void ls_program_wait (LsProgram *program, LsMark waiter, LsMark target, const LsLoopMap *maps,
+                      guint n_maps);
 /* The common case: same counters on the loop levels that both have, last iteration of deeper ones. */
 void ls_program_wait_same (LsProgram *program, LsMark waiter, LsMark target);
 

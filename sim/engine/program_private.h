@@ -15,8 +15,8 @@ typedef struct {
 /* A maximal run of kernels (and memory operations) without waits, none but the last waited for. */
 typedef struct {
   guint32 begin, end; /* index of the first operation, and after the last */
-  guint8 varying; /* some work comes from a per-rank table: no sums */
-  guint8 n_parts; /* sums of work by account part */
+  guint8 varying;     /* some work comes from a per-rank table: no sums */
+  guint8 n_parts;     /* sums of work by account part */
   guint8 part[LS_BLOCK_MAX_PARTS];
   gint64 part_ps[LS_BLOCK_MAX_PARTS];
   gint64 total_ps;
@@ -69,7 +69,6 @@ struct LsProgram {
 /* Ordinal of an operation of a frozen program for given counters. */
 gint64 ls_program_ordinal (const LsProgram *program, LsMark mark, const gint32 *counters);
 
-static inline gboolean
-ls_op_is_kernel (guint8 kind) {
+static inline gboolean ls_op_is_kernel (guint8 kind) {
   return kind == LS_OP_KERNEL || kind == LS_OP_MEMORY;
 }

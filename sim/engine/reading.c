@@ -4,112 +4,91 @@
 #include "engine/engine.h"
 #include "engine/engine_private.h"
 
-gint64
-ls_engine_now_ps (const LsEngine *e) {
+gint64 ls_engine_now_ps (const LsEngine *e) {
   return e->now_ps;
 }
 
-guint64
-ls_engine_n_events (const LsEngine *e) {
+guint64 ls_engine_n_events (const LsEngine *e) {
   return e->n_events;
 }
 
-guint64
-ls_engine_n_operations (const LsEngine *e) {
+guint64 ls_engine_n_operations (const LsEngine *e) {
   return e->n_operations;
 }
 
-guint
-ls_engine_n_ranks (const LsEngine *e) {
+guint ls_engine_n_ranks (const LsEngine *e) {
   return e->ranks->len;
 }
 
-guint
-ls_engine_n_resources (const LsEngine *e) {
+guint ls_engine_n_resources (const LsEngine *e) {
   return e->resource_names->len;
 }
 
-const char *
-ls_engine_resource_name (const LsEngine *e, guint resource) {
+const char *ls_engine_resource_name (const LsEngine *e, guint resource) {
   return g_ptr_array_index (e->resource_names, resource);
 }
 
-double
-ls_engine_resource_per_s (const LsEngine *e, guint resource) {
+double ls_engine_resource_per_s (const LsEngine *e, guint resource) {
   return g_array_index (e->resource_per_s, double, resource);
 }
 
-double
-ls_engine_resource_carried (const LsEngine *e, guint resource) {
+double ls_engine_resource_carried (const LsEngine *e, guint resource) {
   LsInt128 carried = g_array_index (e->resource_carried, LsInt128, resource);
   return (double) carried / (double) LS_USAGE_ONE;
 }
 
-guint
-ls_engine_n_groups (const LsEngine *e) {
+guint ls_engine_n_groups (const LsEngine *e) {
   return e->groups->len;
 }
 
-guint
-ls_engine_group_size (const LsEngine *e, guint group) {
+guint ls_engine_group_size (const LsEngine *e, guint group) {
   return g_array_index (e->groups, LsGroup, group).n;
 }
 
-guint
-ls_engine_group_axis (const LsEngine *e, guint group) {
+guint ls_engine_group_axis (const LsEngine *e, guint group) {
   return g_array_index (e->groups, LsGroup, group).axis;
 }
 
-const guint32 *
-ls_engine_group_ranks (const LsEngine *e, guint group) {
+const guint32 *ls_engine_group_ranks (const LsEngine *e, guint group) {
   return g_array_index (e->groups, LsGroup, group).ranks;
 }
 
-static const LsRankState *
-rank_state (const LsEngine *e, guint rank) {
+static const LsRankState *rank_state (const LsEngine *e, guint rank) {
   return &g_array_index (e->ranks, LsRankState, rank);
 }
 
-LsProgram *
-ls_engine_rank_program (const LsEngine *e, guint rank) {
+LsProgram *ls_engine_rank_program (const LsEngine *e, guint rank) {
   return rank_state (e, rank)->program;
 }
 
-guint
-ls_engine_rank_device (const LsEngine *e, guint rank) {
+guint ls_engine_rank_device (const LsEngine *e, guint rank) {
   return rank_state (e, rank)->device;
 }
 
-void
-ls_engine_account (LsEngine *e, guint rank, gint64 *parts_ps) {
+void ls_engine_account (LsEngine *e, guint rank, gint64 *parts_ps) {
   const LsRankState *state = rank_state (e, rank);
   memcpy (parts_ps, state->parts_ps, sizeof state->parts_ps);
   /* Time not yet accounted: the running block, or an idle gap that has not ended. */
   parts_ps[e->idle_part] += e->now_ps - state->accounted_ps;
 }
 
-gint64
-ls_engine_caused_wait_ps (const LsEngine *e, guint rank) {
+gint64 ls_engine_caused_wait_ps (const LsEngine *e, guint rank) {
   return rank_state (e, rank)->caused_wait_ps;
 }
 
-gint64
-ls_engine_bytes_sent (const LsEngine *e, guint rank) {
+gint64 ls_engine_bytes_sent (const LsEngine *e, guint rank) {
   return rank_state (e, rank)->sent_bytes;
 }
 
-gint64
-ls_engine_bytes_received (const LsEngine *e, guint rank) {
+gint64 ls_engine_bytes_received (const LsEngine *e, guint rank) {
   return rank_state (e, rank)->received_bytes;
 }
 
-double
-ls_engine_flops (const LsEngine *e, guint rank) {
+double ls_engine_flops (const LsEngine *e, guint rank) {
   return (double) rank_state (e, rank)->flops;
 }
 
-gint64
-ls_engine_memory_peak (const LsEngine *e, guint rank, gint64 *by_kind) {
+gint64 ls_engine_memory_peak (const LsEngine *e, guint rank, gint64 *by_kind) {
   const LsRankState *state = rank_state (e, rank);
   gboolean now_is_peak = state->memory_total > state->peak_total;
   if (by_kind)
@@ -117,39 +96,37 @@ ls_engine_memory_peak (const LsEngine *e, guint rank, gint64 *by_kind) {
   return now_is_peak ? state->memory_total : state->peak_total;
 }
 
-gint64
-ls_engine_memory_now (const LsEngine *e, guint rank, guint kind) {
+gint64 ls_engine_memory_now (const LsEngine *e, guint rank, guint kind) {
   return rank_state (e, rank)->memory[kind];
 }
 
-gsize
-ls_engine_rank_size_bytes (const LsEngine *e) {
+gsize ls_engine_rank_size_bytes (const LsEngine *e) {
   gsize streams = e->ranks->len ? (e->streams->len + e->ranks->len - 1) / e->ranks->len : 0;
   return sizeof (LsRankState) + streams * (sizeof (LsStream) + LS_HISTORY * sizeof (LsHistory));
 }
 
-static void
-check_memory (LsEngine *e, guint32 rank) {
+static void check_memory (LsEngine *e, guint32 rank) {
   const LsRankState *state = rank_state (e, rank);
   gint64 sum = 0, parts = 0;
   for (guint k = 0; k < LS_MEMORY_KINDS; k++)
     sum += state->memory[k];
   for (guint p = 0; p < LS_MAX_PARTS; p++)
     parts += state->parts_ps[p];
-  LS_REQUIRE (sum == state->memory_total, "rank %u: memory by kind does not sum to its total", rank);
-  LS_REQUIRE (parts == state->accounted_ps, "rank %u: parts do not sum to the time accounted", rank);
+  LS_REQUIRE (sum == state->memory_total, "rank %u: memory by kind does not sum to its total",
+              rank);
+  LS_REQUIRE (parts == state->accounted_ps, "rank %u: parts do not sum to the time accounted",
+              rank);
   LS_REQUIRE (state->accounted_ps <= e->now_ps, "rank %u: accounted beyond now", rank);
 }
 
-static void
-check_device (LsEngine *e, const LsDevice *device) {
+static void check_device (LsEngine *e, const LsDevice *device) {
   LS_REQUIRE (device->held >= 0, "SMs held below zero");
-  LS_REQUIRE (device->hbm_used >= 0 && device->hbm_used <= device->hbm_rate / 2 + 64 * (gint64) e->activities->len,
+  LS_REQUIRE (device->hbm_used >= 0 &&
+                  device->hbm_used <= device->hbm_rate / 2 + 64 * (gint64) e->activities->len,
               "memory bandwidth of transfers out of range");
 }
 
-void
-ls_engine_check (LsEngine *e) {
+void ls_engine_check (LsEngine *e) {
   ls_event_queue_check (e->queue);
   ls_sharing_check (e->sharing);
   for (guint32 rank = 0; rank < e->ranks->len; rank++)

@@ -50,63 +50,56 @@ struct LsSharing {
   guint32 stamp;
 };
 
-static inline Resource *
-resource_at (const LsSharing *sharing, guint32 resource) {
+static inline Resource *resource_at (const LsSharing *sharing, guint32 resource) {
   return &g_array_index (sharing->resources, Resource, resource);
 }
 
-static inline Flow *
-flow_at (const LsSharing *sharing, guint32 flow) {
+static inline Flow *flow_at (const LsSharing *sharing, guint32 flow) {
   return &g_array_index (sharing->flows, Flow, flow);
 }
 
-LsSharing *
-ls_sharing_new (void) {
+LsSharing *ls_sharing_new (void) {
   LsSharing *sharing = g_new0 (LsSharing, 1);
   sharing->resources = g_array_new (FALSE, TRUE, sizeof (Resource));
   sharing->flows = g_array_new (FALSE, TRUE, sizeof (Flow));
-  GArray **lists[] = { &sharing->free_flows,     &sharing->dirty,      &sharing->fresh,
-                       &sharing->part_resources, &sharing->part_flows, &sharing->levelled };
+  GArray **lists[] = {&sharing->free_flows,     &sharing->dirty,      &sharing->fresh,
+                      &sharing->part_resources, &sharing->part_flows, &sharing->levelled};
   for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
     *lists[i] = g_array_new (FALSE, TRUE, sizeof (guint32));
   sharing->changes = g_array_new (FALSE, TRUE, sizeof (LsRateChange));
   return sharing;
 }
 
-void
-ls_sharing_free (LsSharing *sharing) {
+void ls_sharing_free (LsSharing *sharing) {
   if (!sharing)
     return;
   for (guint32 r = 0; r < sharing->resources->len; r++)
     g_free (resource_at (sharing, r)->users);
   for (guint32 f = 0; f < sharing->flows->len; f++)
     g_free (flow_at (sharing, f)->places);
-  GArray *arrays[] = { sharing->resources,      sharing->flows,      sharing->free_flows, sharing->dirty, sharing->fresh,
-                       sharing->part_resources, sharing->part_flows, sharing->levelled,   sharing->changes };
+  GArray *arrays[] = {sharing->resources,  sharing->flows,    sharing->free_flows,
+                      sharing->dirty,      sharing->fresh,    sharing->part_resources,
+                      sharing->part_flows, sharing->levelled, sharing->changes};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_array_unref (arrays[i]);
   g_free (sharing);
 }
 
-guint32
-ls_sharing_add_resource (LsSharing *sharing, gint64 capacity) {
-  Resource resource = { .capacity = capacity };
+guint32 ls_sharing_add_resource (LsSharing *sharing, gint64 capacity) {
+  Resource resource = {.capacity = capacity};
   g_array_append_val (sharing->resources, resource);
   return sharing->resources->len - 1;
 }
 
-gint64
-ls_sharing_capacity (const LsSharing *sharing, guint32 resource) {
+gint64 ls_sharing_capacity (const LsSharing *sharing, guint32 resource) {
   return resource_at (sharing, resource)->capacity;
 }
 
-static inline gboolean
-is_overfilled (const Resource *resource) {
+static inline gboolean is_overfilled (const Resource *resource) {
   return resource->demand > ((LsInt128) resource->capacity << LS_USAGE_BITS);
 }
 
-static void
-make_dirty (LsSharing *sharing, guint32 number) {
+static void make_dirty (LsSharing *sharing, guint32 number) {
   Resource *resource = resource_at (sharing, number);
   if (resource->dirty)
     return;
@@ -114,9 +107,8 @@ make_dirty (LsSharing *sharing, guint32 number) {
   g_array_append_val (sharing->dirty, number);
 }
 
-gint64
-ls_sharing_alone_rate (const LsSharing *sharing, gint64 cap, guint32 n_usages, const LsUsage *usages,
-                       guint32 *bottleneck) {
+gint64 ls_sharing_alone_rate (const LsSharing *sharing, gint64 cap, guint32 n_usages,
+                              const LsUsage *usages, guint32 *bottleneck) {
   gint64 rate = cap > 0 ? cap : LS_RATE_MAX;
   guint32 least = G_MAXUINT32;
   for (guint32 i = 0; i < n_usages; i++) {
@@ -132,8 +124,7 @@ ls_sharing_alone_rate (const LsSharing *sharing, gint64 cap, guint32 n_usages, c
   return rate;
 }
 
-static void
-add_user (Resource *resource, User user) {
+static void add_user (Resource *resource, User user) {
   if (resource->n_users == resource->users_size) {
     resource->users_size = MAX (4u, resource->users_size * 2);
     resource->users = g_renew (User, resource->users, resource->users_size);
@@ -141,9 +132,8 @@ add_user (Resource *resource, User user) {
   resource->users[resource->n_users++] = user;
 }
 
-guint32
-ls_sharing_add_flow (LsSharing *sharing, gint64 cap, guint32 bottleneck, guint32 n_usages, const LsUsage *usages,
-                     guint32 owner) {
+guint32 ls_sharing_add_flow (LsSharing *sharing, gint64 cap, guint32 bottleneck, guint32 n_usages,
+                             const LsUsage *usages, guint32 owner) {
   guint32 number;
   if (sharing->free_flows->len > 0) {
     number = g_array_index (sharing->free_flows, guint32, sharing->free_flows->len - 1);
@@ -168,7 +158,7 @@ ls_sharing_add_flow (LsSharing *sharing, gint64 cap, guint32 bottleneck, guint32
     Resource *resource = resource_at (sharing, usages[i].resource);
     LS_ASSERT (usages[i].usage > 0);
     flow->places[i] = resource->n_users;
-    add_user (resource, (User){ number, i });
+    add_user (resource, (User){number, i});
     resource->demand += (LsInt128) cap * usages[i].usage;
     if (is_overfilled (resource))
       make_dirty (sharing, usages[i].resource);
@@ -177,8 +167,7 @@ ls_sharing_add_flow (LsSharing *sharing, gint64 cap, guint32 bottleneck, guint32
   return number;
 }
 
-void
-ls_sharing_remove_flow (LsSharing *sharing, guint32 number) {
+void ls_sharing_remove_flow (LsSharing *sharing, guint32 number) {
   Flow *flow = flow_at (sharing, number);
   LS_REQUIRE (flow->live, "removing a flow twice");
   for (guint32 i = 0; i < flow->n_usages; i++) {
@@ -196,15 +185,15 @@ ls_sharing_remove_flow (LsSharing *sharing, guint32 number) {
   g_array_append_val (sharing->free_flows, number);
 }
 
-void
-ls_sharing_set_capacity (LsSharing *sharing, guint32 number, gint64 capacity) {
+void ls_sharing_set_capacity (LsSharing *sharing, guint32 number, gint64 capacity) {
   Resource *resource = resource_at (sharing, number);
   resource->capacity = capacity;
   make_dirty (sharing, number);
   for (guint32 u = 0; u < resource->n_users; u++) {
     Flow *flow = flow_at (sharing, resource->users[u].flow);
     guint32 bottleneck;
-    gint64 cap = ls_sharing_alone_rate (sharing, flow->base_cap, flow->n_usages, flow->usages, &bottleneck);
+    gint64 cap =
+        ls_sharing_alone_rate (sharing, flow->base_cap, flow->n_usages, flow->usages, &bottleneck);
     for (guint32 i = 0; i < flow->n_usages; i++) {
       Resource *other = resource_at (sharing, flow->usages[i].resource);
       if (is_overfilled (other))
@@ -219,22 +208,20 @@ ls_sharing_set_capacity (LsSharing *sharing, guint32 number, gint64 capacity) {
   }
 }
 
-static void
-set_rate (LsSharing *sharing, guint32 number, gint64 rate, guint32 bottleneck) {
+static void set_rate (LsSharing *sharing, guint32 number, gint64 rate, guint32 bottleneck) {
   Flow *flow = flow_at (sharing, number);
   flow->bottleneck = bottleneck;
   flow->fixed = TRUE;
   if (rate == flow->rate && !flow->fresh)
     return;
-  LsRateChange change = { number, flow->rate };
+  LsRateChange change = {number, flow->rate};
   g_array_append_val (sharing->changes, change);
   flow->rate = rate;
   flow->fresh = FALSE;
 }
 
 /* Adds to the part what `number` reaches; resources that cannot be overfilled do not pass it on. */
-static void
-visit_resource (LsSharing *sharing, guint32 number) {
+static void visit_resource (LsSharing *sharing, guint32 number) {
   Resource *resource = resource_at (sharing, number);
   if (resource->stamp == sharing->stamp)
     return;
@@ -242,8 +229,7 @@ visit_resource (LsSharing *sharing, guint32 number) {
   g_array_append_val (sharing->part_resources, number);
 }
 
-static void
-collect_part (LsSharing *sharing) {
+static void collect_part (LsSharing *sharing) {
   sharing->stamp++;
   g_array_set_size (sharing->part_resources, 0);
   g_array_set_size (sharing->part_flows, 0);
@@ -275,8 +261,7 @@ collect_part (LsSharing *sharing) {
 }
 
 /* Fixes a flow and takes its share from the resources of the part. */
-static void
-fix_flow (LsSharing *sharing, guint32 number, gint64 rate, guint32 bottleneck) {
+static void fix_flow (LsSharing *sharing, guint32 number, gint64 rate, guint32 bottleneck) {
   Flow *flow = flow_at (sharing, number);
   for (guint32 i = 0; i < flow->n_usages; i++) {
     Resource *resource = resource_at (sharing, flow->usages[i].resource);
@@ -289,8 +274,7 @@ fix_flow (LsSharing *sharing, guint32 number, gint64 rate, guint32 bottleneck) {
   set_rate (sharing, number, rate, bottleneck);
 }
 
-static gint
-compare_caps (gconstpointer a, gconstpointer b, gpointer data) {
+static gint compare_caps (gconstpointer a, gconstpointer b, gpointer data) {
   guint32 first = *(const guint32 *) a, second = *(const guint32 *) b;
   gint64 cap_first = flow_at (data, first)->cap, cap_second = flow_at (data, second)->cap;
   if (cap_first != cap_second)
@@ -299,8 +283,7 @@ compare_caps (gconstpointer a, gconstpointer b, gpointer data) {
 }
 
 /* Least level over the resources with open flows, and which have it; drops the others for good. */
-static gint64
-least_level (LsSharing *sharing) {
+static gint64 least_level (LsSharing *sharing) {
   gint64 least = LS_RATE_MAX;
   GArray *part = sharing->part_resources;
   g_array_set_size (sharing->levelled, 0);
@@ -327,8 +310,7 @@ least_level (LsSharing *sharing) {
   return least;
 }
 
-static void
-fill_part (LsSharing *sharing) {
+static void fill_part (LsSharing *sharing) {
   GArray *flows = sharing->part_flows;
   g_array_sort_with_data (flows, compare_caps, sharing);
   guint next = 0;
@@ -362,13 +344,11 @@ fill_part (LsSharing *sharing) {
   }
 }
 
-gboolean
-ls_sharing_is_dirty (const LsSharing *sharing) {
+gboolean ls_sharing_is_dirty (const LsSharing *sharing) {
   return sharing->dirty->len > 0 || sharing->fresh->len > 0;
 }
 
-guint
-ls_sharing_solve (LsSharing *sharing, const LsRateChange **changes) {
+guint ls_sharing_solve (LsSharing *sharing, const LsRateChange **changes) {
   g_array_set_size (sharing->changes, 0);
   if (sharing->dirty->len > 0) {
     collect_part (sharing);
@@ -385,29 +365,24 @@ ls_sharing_solve (LsSharing *sharing, const LsRateChange **changes) {
   return sharing->changes->len;
 }
 
-gint64
-ls_sharing_rate (const LsSharing *sharing, guint32 flow) {
+gint64 ls_sharing_rate (const LsSharing *sharing, guint32 flow) {
   return flow_at (sharing, flow)->rate;
 }
 
-guint32
-ls_sharing_bottleneck (const LsSharing *sharing, guint32 flow) {
+guint32 ls_sharing_bottleneck (const LsSharing *sharing, guint32 flow) {
   return flow_at (sharing, flow)->bottleneck;
 }
 
-guint32
-ls_sharing_owner (const LsSharing *sharing, guint32 flow) {
+guint32 ls_sharing_owner (const LsSharing *sharing, guint32 flow) {
   return flow_at (sharing, flow)->owner;
 }
 
-const LsUsage *
-ls_sharing_usages (const LsSharing *sharing, guint32 flow, guint32 *n_usages) {
+const LsUsage *ls_sharing_usages (const LsSharing *sharing, guint32 flow, guint32 *n_usages) {
   *n_usages = flow_at (sharing, flow)->n_usages;
   return flow_at (sharing, flow)->usages;
 }
 
-gint64
-ls_sharing_load (const LsSharing *sharing, guint32 number) {
+gint64 ls_sharing_load (const LsSharing *sharing, guint32 number) {
   const Resource *resource = resource_at (sharing, number);
   LsInt128 load = 0;
   for (guint32 u = 0; u < resource->n_users; u++) {
@@ -417,10 +392,10 @@ ls_sharing_load (const LsSharing *sharing, guint32 number) {
   return (gint64) ((load + LS_USAGE_ONE - 1) >> LS_USAGE_BITS);
 }
 
-void
-ls_sharing_check (const LsSharing *sharing) {
+void ls_sharing_check (const LsSharing *sharing) {
   for (guint32 r = 0; r < sharing->resources->len; r++)
-    LS_REQUIRE (ls_sharing_load (sharing, r) <= resource_at (sharing, r)->capacity, "resource %u above capacity", r);
+    LS_REQUIRE (ls_sharing_load (sharing, r) <= resource_at (sharing, r)->capacity,
+                "resource %u above capacity", r);
   for (guint32 f = 0; f < sharing->flows->len; f++) {
     const Flow *flow = flow_at (sharing, f);
     if (!flow->live || flow->fresh || flow->rate == flow->cap)

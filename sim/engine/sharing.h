@@ -34,8 +34,8 @@ void ls_sharing_set_capacity (LsSharing *sharing, guint32 resource, gint64 capac
 gint64 ls_sharing_capacity (const LsSharing *sharing, guint32 resource);
 
 /* Rate of a flow alone: the least of cap (0: none) and capacity / usage; `bottleneck` may be NULL. */
-gint64 ls_sharing_alone_rate (const LsSharing *sharing, gint64 cap, guint32 n_usages, const LsUsage *usages,
-                              guint32 *bottleneck);
+gint64 ls_sharing_alone_rate (const LsSharing *sharing, gint64 cap, guint32 n_usages,
+                              const LsUsage *usages, guint32 *bottleneck);
 /* Changes count from the next solve. `cap` is at most the alone rate; `bottleneck` is what sets it. */
 guint32 ls_sharing_add_flow (LsSharing *sharing, gint64 cap, guint32 bottleneck, guint32 n_usages,
                              const LsUsage *usages, guint32 owner);
@@ -46,7 +46,8 @@ gboolean ls_sharing_is_dirty (const LsSharing *sharing);
 guint ls_sharing_solve (LsSharing *sharing, const LsRateChange **changes);
 
 gint64 ls_sharing_rate (const LsSharing *sharing, guint32 flow);
-guint32 ls_sharing_bottleneck (const LsSharing *sharing, guint32 flow); /* G_MAXUINT32: its own cap */
+guint32 ls_sharing_bottleneck (const LsSharing *sharing,
+                               guint32 flow); /* G_MAXUINT32: its own cap */
 guint32 ls_sharing_owner (const LsSharing *sharing, guint32 flow);
 const LsUsage *ls_sharing_usages (const LsSharing *sharing, guint32 flow, guint32 *n_usages);
 /* Sum of usage x rate over the flows of a resource, rounded up. */

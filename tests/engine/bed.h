@@ -29,38 +29,38 @@ typedef struct {
   GPtrArray *made; /* of gpointer to free */
 } Bed;
 
-static const LsTransfer *
-bed_make (Bed *bed, guint descriptor, const guint *ups, const guint *downs, const guint *devices, guint n) {
+static const LsTransfer *bed_make (Bed *bed, guint descriptor, const guint *ups, const guint *downs,
+                                   const guint *devices, guint n) {
   const BedTransfer *wanted = &bed->transfers[descriptor];
   LsUsage *usages = g_new0 (LsUsage, 3 * n + 1);
   guint count = 0;
   gint64 usage = ls_usage_from_double (wanted->usage > 0 ? wanted->usage : 1);
   for (guint i = 0; i < n; i++) {
     if (ups)
-      usages[count++] = (LsUsage){ ups[i], usage };
+      usages[count++] = (LsUsage){ups[i], usage};
     if (downs)
-      usages[count++] = (LsUsage){ downs[i], usage };
+      usages[count++] = (LsUsage){downs[i], usage};
     if (devices && wanted->memory_usage > 0)
-      usages[count++]
-          = (LsUsage){ ls_engine_device_memory (bed->engine, devices[i]), ls_usage_from_double (wanted->memory_usage) };
+      usages[count++] = (LsUsage){ls_engine_device_memory (bed->engine, devices[i]),
+                                  ls_usage_from_double (wanted->memory_usage)};
   }
   LsPhase *phase = g_new0 (LsPhase, 1);
-  *phase = (LsPhase){ wanted->latency_ps, wanted->bytes, 0, count, usages };
+  *phase = (LsPhase){wanted->latency_ps, wanted->bytes, 0, count, usages};
   LsTransfer *transfer = g_new0 (LsTransfer, 1);
-  *transfer = (LsTransfer){ .n_phases = 1,
-                            .phases = phase,
-                            .sm_held = ls_usage_from_double (wanted->sm_held),
-                            .beside_compute = ls_usage_from_double (wanted->beside > 0 ? wanted->beside : 1),
-                            .message_bytes = wanted->bytes,
-                            .wire_bytes = wanted->bytes };
+  *transfer =
+      (LsTransfer){.n_phases = 1,
+                   .phases = phase,
+                   .sm_held = ls_usage_from_double (wanted->sm_held),
+                   .beside_compute = ls_usage_from_double (wanted->beside > 0 ? wanted->beside : 1),
+                   .message_bytes = wanted->bytes,
+                   .wire_bytes = wanted->bytes};
   g_ptr_array_add (bed->made, usages);
   g_ptr_array_add (bed->made, phase);
   g_ptr_array_add (bed->made, transfer);
   return transfer;
 }
 
-static const LsTransfer *
-bed_collective (gpointer self, guint group, guint descriptor) {
+static const LsTransfer *bed_collective (gpointer self, guint group, guint descriptor) {
   Bed *bed = self;
   guint n = ls_engine_group_size (bed->engine, group), ups[64], downs[64], devices[64];
   const guint32 *ranks = ls_engine_group_ranks (bed->engine, group);
@@ -72,24 +72,23 @@ bed_collective (gpointer self, guint group, guint descriptor) {
   return bed_make (bed, descriptor, ups, downs, devices, n);
 }
 
-static const LsTransfer *
-bed_message (gpointer self, guint from, guint to, guint descriptor) {
+static const LsTransfer *bed_message (gpointer self, guint from, guint to, guint descriptor) {
   Bed *bed = self;
-  guint usages[2] = { bed->up[from], bed->down[to] }, devices[2] = { bed->device[from], bed->device[to] };
+  guint usages[2] = {bed->up[from], bed->down[to]},
+        devices[2] = {bed->device[from], bed->device[to]};
   return bed_make (bed, descriptor, usages, NULL, devices, 2);
 }
 
-static const LsTransfer *
-bed_copy (gpointer self, guint rank, guint descriptor) {
+static const LsTransfer *bed_copy (gpointer self, guint rank, guint descriptor) {
   Bed *bed = self;
   return bed_make (bed, descriptor, &bed->up[rank], NULL, &bed->device[rank], 1);
 }
 
-static const LsExpander bed_expander = { bed_collective, bed_message, bed_copy };
+static const LsExpander bed_expander = {bed_collective, bed_message, bed_copy};
 
 /* `n` ranks that all run `program` unless programs differ: programs[i % n_programs]. One group of all in slot 0. */
-static inline Bed *
-bed_new (guint n, double link_per_s, LsProgram *const *programs, guint n_programs) {
+static inline Bed *bed_new (guint n, double link_per_s, LsProgram *const *programs,
+                            guint n_programs) {
   Bed *bed = g_new0 (Bed, 1);
   bed->engine = ls_engine_new ();
   bed->link_per_s = link_per_s;
@@ -103,7 +102,8 @@ bed_new (guint n, double link_per_s, LsProgram *const *programs, guint n_program
     bed->device[i] = ls_engine_add_device (bed->engine, name, 1e12);
     bed->up[i] = ls_engine_add_resource (bed->engine, up, link_per_s);
     bed->down[i] = ls_engine_add_resource (bed->engine, down, link_per_s);
-    ranks[i] = ls_engine_add_rank (bed->engine, programs[i % n_programs], bed->device[i], LS_NO_INDEX);
+    ranks[i] =
+        ls_engine_add_rank (bed->engine, programs[i % n_programs], bed->device[i], LS_NO_INDEX);
   }
   guint group = ls_engine_add_group (bed->engine, ranks, n, 1);
   for (guint i = 0; i < n; i++)
@@ -112,16 +112,14 @@ bed_new (guint n, double link_per_s, LsProgram *const *programs, guint n_program
   return bed;
 }
 
-static inline void
-bed_free (Bed *bed) {
+static inline void bed_free (Bed *bed) {
   ls_engine_free (bed->engine);
   g_ptr_array_unref (bed->made);
   g_free (bed);
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Bed, bed_free)
 
-static inline LsOp
-bed_kernel (gint64 work_ps, double sm, double hbm) {
+static inline LsOp bed_kernel (gint64 work_ps, double sm, double hbm) {
   LsOp op = LS_OP_INIT;
   op.kind = LS_OP_KERNEL;
   op.work_ps = work_ps;
@@ -130,8 +128,7 @@ bed_kernel (gint64 work_ps, double sm, double hbm) {
   return op;
 }
 
-static inline LsOp
-bed_op (LsOpKind kind, guint16 descriptor, gint32 peer) {
+static inline LsOp bed_op (LsOpKind kind, guint16 descriptor, gint32 peer) {
   LsOp op = LS_OP_INIT;
   op.kind = (guint8) kind;
   op.slot = 0;
@@ -142,28 +139,25 @@ bed_op (LsOpKind kind, guint16 descriptor, gint32 peer) {
   return op;
 }
 
-static inline void
-bed_freeze (LsProgram *program) {
+static inline void bed_freeze (LsProgram *program) {
   g_autoptr (GError) error = NULL;
   ck_assert_msg (ls_program_freeze (program, &error), "%s", error ? error->message : "");
 }
 
-static inline void
-bed_run (Bed *bed) {
+static inline void bed_run (Bed *bed) {
   g_autoptr (GError) error = NULL;
-  ck_assert_msg (ls_engine_run (bed->engine, G_MAXINT64, NULL, &error), "%s", error ? error->message : "");
+  ck_assert_msg (ls_engine_run (bed->engine, G_MAXINT64, NULL, &error), "%s",
+                 error ? error->message : "");
   ls_engine_check (bed->engine);
 }
 
 /* Scale of long random tests: sanitizer runs set LS_TEST_SCALE=0.1. */
-static inline guint
-bed_scaled (guint n) {
+static inline guint bed_scaled (guint n) {
   const char *scale = g_getenv ("LS_TEST_SCALE");
   return scale ? MAX ((guint) (n * g_ascii_strtod (scale, NULL)), 1u) : n;
 }
 
-static inline int
-bed_main (Suite *suite) {
+static inline int bed_main (Suite *suite) {
   SRunner *runner = srunner_create (suite);
   srunner_run_all (runner, CK_NORMAL);
   int failed = srunner_ntests_failed (runner);

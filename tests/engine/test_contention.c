@@ -5,26 +5,28 @@
 
 #define US G_GINT64_CONSTANT (1000000)
 
-static void
-note_mark (gpointer self, guint rank, const LsOp *op, const gint32 *counters, gint64 t_ps) {
+static void note_mark (gpointer self, guint rank, const LsOp *op, const gint32 *counters,
+                       gint64 t_ps) {
   (void) rank, (void) op, (void) counters;
   *(gint64 *) self = t_ps;
 }
 
-static const LsObserver mark_observer = { .mark = note_mark };
+static const LsObserver mark_observer = {.mark = note_mark};
 
 /* End of a kernel of 10 us alone beside a copy of `bytes` over a link of 10 GB/s that starts with it. */
-static gint64
-kernel_beside_copy (double sm, double hbm, double sm_held, double memory_usage, gint64 bytes) {
+static gint64 kernel_beside_copy (double sm, double hbm, double sm_held, double memory_usage,
+                                  gint64 bytes) {
   g_autoptr (LsProgram) program = ls_program_new ("beside");
-  guint compute = ls_program_add_stream (program, "compute"), copies = ls_program_add_stream (program, "copy");
+  guint compute = ls_program_add_stream (program, "compute"),
+        copies = ls_program_add_stream (program, "copy");
   LsOp kernel = bed_kernel (10 * US, sm, hbm), copy = bed_op (LS_OP_COPY, 0, 0);
   kernel.flags = LS_OP_MARK;
   ls_program_add (program, compute, &kernel);
   ls_program_add (program, copies, &copy);
   bed_freeze (program);
   g_autoptr (Bed) bed = bed_new (1, 1e10, &program, 1);
-  bed->transfers[0] = (BedTransfer){ .bytes = bytes, .memory_usage = memory_usage, .sm_held = sm_held };
+  bed->transfers[0] =
+      (BedTransfer){.bytes = bytes, .memory_usage = memory_usage, .sm_held = sm_held};
   gint64 kernel_end_ps = -1;
   ls_engine_add_observer (bed->engine, &mark_observer, &kernel_end_ps);
   bed_run (bed);
@@ -33,7 +35,8 @@ kernel_beside_copy (double sm, double hbm, double sm_held, double memory_usage, 
 
 START_TEST (kernel_loses_held_sms) {
   /* 25 % of the SMs held all along: a compute-bound kernel takes 10 / 0.75 us. */
-  ck_assert_int_eq (kernel_beside_copy (1, 0, 0.25, 0, 200000), (gint64) llround (10e6 / 0.75)); /* the copy lasts 20 us */
+  ck_assert_int_eq (kernel_beside_copy (1, 0, 0.25, 0, 200000),
+                    (gint64) llround (10e6 / 0.75)); /* the copy lasts 20 us */
 }
 END_TEST
 
@@ -69,7 +72,8 @@ START_TEST (collective_suffers_beside_compute) {
     LsProgram *programs[2];
     for (guint i = 0; i < 2; i++) {
       programs[i] = ls_program_new ("beside");
-      guint compute = ls_program_add_stream (programs[i], "compute"), comm = ls_program_add_stream (programs[i], "comm");
+      guint compute = ls_program_add_stream (programs[i], "compute"),
+            comm = ls_program_add_stream (programs[i], "comm");
       LsOp kernel = bed_kernel (2 * US, 1, 0), collective = bed_op (LS_OP_COLLECTIVE, 0, 0);
       if (i < busy)
         ls_program_add (programs[i], compute, &kernel);
@@ -77,7 +81,7 @@ START_TEST (collective_suffers_beside_compute) {
       bed_freeze (programs[i]);
     }
     g_autoptr (Bed) bed = bed_new (2, 1e10, programs, 2);
-    bed->transfers[0] = (BedTransfer){ .bytes = 20000, .beside = 0.5 };
+    bed->transfers[0] = (BedTransfer){.bytes = 20000, .beside = 0.5};
     bed_run (bed);
     double expected_us = 2 / (1 - 0.25 * busy);
     ck_assert_int_eq (ls_engine_now_ps (bed->engine), (gint64) llround (expected_us * 1e6));
@@ -100,24 +104,19 @@ START_TEST (two_kernels_share_a_device) {
 }
 END_TEST
 
-static void
-half_speed (gpointer self, LsEngine *engine) {
+static void half_speed (gpointer self, LsEngine *engine) {
   ls_engine_set_device_speed (engine, GPOINTER_TO_UINT (self), 0.5);
 }
-static void
-full_speed (gpointer self, LsEngine *engine) {
+static void full_speed (gpointer self, LsEngine *engine) {
   ls_engine_set_device_speed (engine, GPOINTER_TO_UINT (self), 1);
 }
-static void
-stop_link (gpointer self, LsEngine *engine) {
+static void stop_link (gpointer self, LsEngine *engine) {
   ls_engine_set_capacity (engine, GPOINTER_TO_UINT (self), 0);
 }
-static void
-restore_link (gpointer self, LsEngine *engine) {
+static void restore_link (gpointer self, LsEngine *engine) {
   ls_engine_set_capacity (engine, GPOINTER_TO_UINT (self), 1e10);
 }
-static void
-cancel_main (gpointer self, LsEngine *engine) {
+static void cancel_main (gpointer self, LsEngine *engine) {
   ck_assert (ls_engine_cancel (engine, GPOINTER_TO_UINT (self), 0));
 }
 
@@ -142,7 +141,7 @@ START_TEST (link_down_and_up_again) {
   ls_program_add (program, ls_program_add_stream (program, "s"), &copy);
   bed_freeze (program);
   g_autoptr (Bed) bed = bed_new (1, 1e10, &program, 1);
-  bed->transfers[0] = (BedTransfer){ .bytes = 100000 };
+  bed->transfers[0] = (BedTransfer){.bytes = 100000};
   ls_engine_schedule (bed->engine, 3 * US, 0, stop_link, GUINT_TO_POINTER (bed->up[0]));
   ls_engine_schedule (bed->engine, 8 * US, 0, restore_link, GUINT_TO_POINTER (bed->up[0]));
   bed_run (bed);
@@ -156,7 +155,7 @@ START_TEST (standing_still_for_ever_is_reported) {
   ls_program_add (program, ls_program_add_stream (program, "s"), &copy);
   bed_freeze (program);
   g_autoptr (Bed) bed = bed_new (1, 1e10, &program, 1);
-  bed->transfers[0] = (BedTransfer){ .bytes = 100000 };
+  bed->transfers[0] = (BedTransfer){.bytes = 100000};
   ls_engine_schedule (bed->engine, 3 * US, 0, stop_link, GUINT_TO_POINTER (bed->up[0]));
   g_autoptr (GError) error = NULL;
   ck_assert (!ls_engine_run (bed->engine, G_MAXINT64, NULL, &error));
@@ -171,8 +170,9 @@ START_TEST (cancel_kernel_copy_collective_and_delay) {
     for (guint i = 0; i < 2; i++) {
       programs[i] = ls_program_new ("cancel");
       guint s = ls_program_add_stream (programs[i], "s");
-      LsOp ops[] = { bed_kernel (10 * US, 1, 0), bed_op (LS_OP_COPY, 0, 0), bed_op (LS_OP_COLLECTIVE, 0, 0),
-                     bed_op (LS_OP_DELAY, 0, 0), bed_op (i ? LS_OP_SEND : LS_OP_RECV, 0, i ? 0 : 1) };
+      LsOp ops[] = {bed_kernel (10 * US, 1, 0), bed_op (LS_OP_COPY, 0, 0),
+                    bed_op (LS_OP_COLLECTIVE, 0, 0), bed_op (LS_OP_DELAY, 0, 0),
+                    bed_op (i ? LS_OP_SEND : LS_OP_RECV, 0, i ? 0 : 1)};
       ops[3].work_ps = 10 * US;
       LsOp after = bed_kernel (US, 1, 0);
       ls_program_add (programs[i], s, &ops[kind]);
@@ -180,12 +180,13 @@ START_TEST (cancel_kernel_copy_collective_and_delay) {
       bed_freeze (programs[i]);
     }
     g_autoptr (Bed) bed = bed_new (2, 1e10, programs, 2);
-    bed->transfers[0] = (BedTransfer){ .bytes = 100000, .sm_held = 0.1, .memory_usage = 1 };
+    bed->transfers[0] = (BedTransfer){.bytes = 100000, .sm_held = 0.1, .memory_usage = 1};
     ls_engine_schedule (bed->engine, 3 * US, 0, cancel_main, GUINT_TO_POINTER (0));
     if (kind != 2 && kind != 4) /* dropped for all members at once */
       ls_engine_schedule (bed->engine, 3 * US, 1, cancel_main, GUINT_TO_POINTER (1));
     bed_run (bed);
-    ck_assert_msg (ls_engine_now_ps (bed->engine) == 4 * US, "kind %u: %" G_GINT64_FORMAT, kind, ls_engine_now_ps (bed->engine));
+    ck_assert_msg (ls_engine_now_ps (bed->engine) == 4 * US, "kind %u: %" G_GINT64_FORMAT, kind,
+                   ls_engine_now_ps (bed->engine));
     for (guint i = 0; i < 2; i++)
       ls_program_unref (programs[i]);
   }
@@ -197,8 +198,7 @@ typedef struct {
   gint32 counter;
 } Move;
 
-static void
-move_main (gpointer self, LsEngine *engine) {
+static void move_main (gpointer self, LsEngine *engine) {
   Move *move = self;
   ls_engine_move (engine, 0, 0, move->target, &move->counter);
 }
@@ -213,15 +213,14 @@ START_TEST (move_to_another_position) {
   ls_program_end_repeat (program, s);
   bed_freeze (program);
   g_autoptr (Bed) bed = bed_new (1, 1e9, &program, 1);
-  Move move = { mark, 8 };
+  Move move = {mark, 8};
   ls_engine_schedule (bed->engine, 5 * US, 0, move_main, &move);
   bed_run (bed);
   ck_assert_int_eq (ls_engine_now_ps (bed->engine), 9 * US);
 }
 END_TEST
 
-static void
-count_put (gpointer self, LsEngine *engine, guint to, guint from, const LsOp *op) {
+static void count_put (gpointer self, LsEngine *engine, guint to, guint from, const LsOp *op) {
   (void) engine, (void) op;
   ck_assert_uint_eq (to, 1 - from);
   ++*(guint *) self;
@@ -231,12 +230,12 @@ START_TEST (puts_call_the_handler) {
   g_autoptr (LsProgram) program = ls_program_new ("put");
   guint s = ls_program_add_stream (program, "s");
   LsOp put = bed_op (LS_OP_PUT, 0, 0);
-  const gint64 peers[] = { 1, 0 };
+  const gint64 peers[] = {1, 0};
   put.flags = LS_OP_PEER_TABLE;
   ls_program_add (program, s, &put);
   bed_freeze (program);
   g_autoptr (Bed) bed = bed_new (2, 1e9, &program, 1);
-  bed->transfers[0] = (BedTransfer){ .bytes = 1000 };
+  bed->transfers[0] = (BedTransfer){.bytes = 1000};
   ls_engine_add_table (bed->engine, peers);
   guint count = 0;
   ls_engine_set_put_handler (bed->engine, count_put, &count);
@@ -255,33 +254,35 @@ typedef struct {
   double area; /* of the number in the system over time */
 } Station;
 
-static gint64
-exponential_ps (LsRandom *random, double mean_s) {
+static gint64 exponential_ps (LsRandom *random, double mean_s) {
   return 1 + (gint64) (-log1p (-ls_random_uniform (random)) * mean_s * 1e12);
 }
 
-static void
-note (Station *station, LsEngine *engine) {
+static void note (Station *station, LsEngine *engine) {
   station->area += (double) (ls_engine_now_ps (engine) - station->last_ps) * station->in_system;
   station->last_ps = ls_engine_now_ps (engine);
 }
 
-static void
-depart (gpointer self, LsEngine *engine) {
+static void depart (gpointer self, LsEngine *engine) {
   Station *station = self;
   note (station, engine);
   if (--station->in_system > 0)
-    ls_engine_schedule (engine, ls_engine_now_ps (engine) + exponential_ps (&station->services, 1e-6), 1, depart, self);
+    ls_engine_schedule (engine,
+                        ls_engine_now_ps (engine) + exponential_ps (&station->services, 1e-6), 1,
+                        depart, self);
 }
 
-static void
-arrive (gpointer self, LsEngine *engine) {
+static void arrive (gpointer self, LsEngine *engine) {
   Station *station = self;
   note (station, engine);
   if (station->in_system++ == 0)
-    ls_engine_schedule (engine, ls_engine_now_ps (engine) + exponential_ps (&station->services, 1e-6), 1, depart, self);
+    ls_engine_schedule (engine,
+                        ls_engine_now_ps (engine) + exponential_ps (&station->services, 1e-6), 1,
+                        depart, self);
   if (--station->left > 0)
-    ls_engine_schedule (engine, ls_engine_now_ps (engine) + exponential_ps (&station->arrivals, 2e-6), 1, arrive, self);
+    ls_engine_schedule (engine,
+                        ls_engine_now_ps (engine) + exponential_ps (&station->arrivals, 2e-6), 1,
+                        arrive, self);
 }
 
 START_TEST (mm1_mean_number_in_system) {
@@ -290,19 +291,19 @@ START_TEST (mm1_mean_number_in_system) {
    * ((1 - rho)^4 N)) (Whitt 1989, heavy-traffic sample sizes); N = 400,000: 0.0098; tolerance 4 of them. */
   g_autoptr (LsEngine) engine = ls_engine_new ();
   guint n = bed_scaled (400000);
-  Station station = { .left = n };
+  Station station = {.left = n};
   ls_random_init (&station.arrivals, 42, "arrivals", 0);
   ls_random_init (&station.services, 42, "services", 0);
   ls_engine_schedule (engine, 0, 1, arrive, &station);
   ck_assert (ls_engine_run (engine, G_MAXINT64, NULL, NULL));
   double mean = station.area / (double) ls_engine_now_ps (engine);
-  double rho = 0.5, error = sqrt (2 * rho * (1 + 4 * rho - 4 * rho * rho + rho * rho * rho) / (pow (1 - rho, 4) * n));
+  double rho = 0.5, error = sqrt (2 * rho * (1 + 4 * rho - 4 * rho * rho + rho * rho * rho) /
+                                  (pow (1 - rho, 4) * n));
   ck_assert_double_eq_tol (mean, 1.0, 4 * error);
 }
 END_TEST
 
-static void
-count_call (gpointer self, LsEngine *engine) {
+static void count_call (gpointer self, LsEngine *engine) {
   (void) engine;
   ++*(guint *) self;
 }
@@ -322,8 +323,7 @@ START_TEST (timers_by_handle) {
 }
 END_TEST
 
-int
-main (void) {
+int main (void) {
   Suite *suite = suite_create ("contention");
   TCase *tcase = tcase_create ("layers");
   tcase_set_timeout (tcase, 60);

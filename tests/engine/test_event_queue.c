@@ -3,13 +3,11 @@
 
 #include "bed.h"
 
-static LsEvent
-numbered (guint32 a) {
-  return (LsEvent){ 1, a, 0 };
+static LsEvent numbered (guint32 a) {
+  return (LsEvent){1, a, 0};
 }
 
-static guint32
-pop (LsEventQueue *queue) {
+static guint32 pop (LsEventQueue *queue) {
   guint32 slot;
   return ls_event_queue_pop (queue, &slot).a;
 }
@@ -43,14 +41,14 @@ END_TEST
 
 START_TEST (remove_from_the_middle_moves_both_ways) {
   /* The heap [1 10 2 11 12 3 4] minus 11: an entry put in a hole may have to rise. */
-  const gint64 times[] = { 1, 10, 2, 11, 12, 3, 4 };
+  const gint64 times[] = {1, 10, 2, 11, 12, 3, 4};
   g_autoptr (LsEventQueue) queue = ls_event_queue_new ();
   guint32 slots[7];
   for (guint32 i = 0; i < 7; i++)
     slots[i] = ls_event_queue_push (queue, times[i], 1, numbered (i));
   ls_event_queue_cancel (queue, slots[3]);
   ls_event_queue_check (queue);
-  const gint64 expected[] = { 1, 2, 3, 4, 10, 12 };
+  const gint64 expected[] = {1, 2, 3, 4, 10, 12};
   for (guint32 i = 0; i < 6; i++) {
     ck_assert_int_eq (ls_event_queue_peek_time (queue), expected[i]);
     pop (queue);
@@ -66,16 +64,14 @@ typedef struct {
   gboolean live;
 } Shadow;
 
-static Shadow *
-least_shadow (Shadow *shadows, guint n) {
+static Shadow *least_shadow (Shadow *shadows, guint n) {
   Shadow *least = NULL;
   for (guint i = 0; i < n; i++) {
     Shadow *s = &shadows[i];
-    if (s->live
-        && (!least || s->time < least->time
-            || (s->time == least->time
-                && (s->priority < least->priority
-                    || (s->priority == least->priority && s->sequence < least->sequence)))))
+    if (s->live && (!least || s->time < least->time ||
+                    (s->time == least->time &&
+                     (s->priority < least->priority ||
+                      (s->priority == least->priority && s->sequence < least->sequence)))))
       least = s;
   }
   return least;
@@ -83,7 +79,7 @@ least_shadow (Shadow *shadows, guint n) {
 
 START_TEST (agrees_with_a_sorted_list) {
   enum { N = 60 };
-  Shadow shadows[N] = { 0 };
+  Shadow shadows[N] = {0};
   LsRandom random;
   ls_random_init (&random, 11, "test/queue", (guint64) _i);
   g_autoptr (LsEventQueue) queue = ls_event_queue_new ();
@@ -95,7 +91,9 @@ START_TEST (agrees_with_a_sorted_list) {
     Shadow *s = &shadows[i];
     if (!s->live) {
       guint priority = (guint) (ls_random_u64 (&random) % 4);
-      *s = (Shadow){ time, priority, sequence++, i, ls_event_queue_push (queue, time, priority, numbered (i)), TRUE };
+      *s = (Shadow){
+          time, priority, sequence++, i, ls_event_queue_push (queue, time, priority, numbered (i)),
+          TRUE};
     } else if (what == 0) {
       ls_event_queue_cancel (queue, s->slot);
       s->live = FALSE;
@@ -115,8 +113,7 @@ START_TEST (agrees_with_a_sorted_list) {
 }
 END_TEST
 
-int
-main (void) {
+int main (void) {
   Suite *suite = suite_create ("event_queue");
   TCase *tcase = tcase_create ("order");
   tcase_set_timeout (tcase, 60);

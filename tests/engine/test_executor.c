@@ -9,8 +9,7 @@ typedef struct {
   GArray *records; /* LsOpRecord, pointers not to be followed */
 } Log;
 
-static void
-log_op (gpointer self, const LsOpRecord *record) {
+static void log_op (gpointer self, const LsOpRecord *record) {
   Log *log = self;
   ck_assert_int_le (record->ready_ps, record->start_ps);
   ck_assert_int_le (record->start_ps, record->end_ps);
@@ -18,10 +17,9 @@ log_op (gpointer self, const LsOpRecord *record) {
   g_array_append_val (log->records, *record);
 }
 
-static const LsObserver log_observer = { .op = log_op };
+static const LsObserver log_observer = {.op = log_op};
 
-static Log *
-log_new (Bed *bed) {
+static Log *log_new (Bed *bed) {
   Log *log = g_new0 (Log, 1);
   log->records = g_array_new (FALSE, TRUE, sizeof (LsOpRecord));
   ls_engine_add_observer (bed->engine, &log_observer, log);
@@ -30,15 +28,13 @@ log_new (Bed *bed) {
   return log;
 }
 
-static void
-log_free (Log *log) {
+static void log_free (Log *log) {
   g_array_unref (log->records);
   g_free (log);
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Log, log_free)
 
-static const LsOpRecord *
-log_find (Log *log, guint rank, guint stream, gint64 ordinal) {
+static const LsOpRecord *log_find (Log *log, guint rank, guint stream, gint64 ordinal) {
   for (guint i = 0; i < log->records->len; i++) {
     const LsOpRecord *record = &g_array_index (log->records, LsOpRecord, i);
     if (record->rank == rank && record->stream == stream && record->ordinal == ordinal)
@@ -90,7 +86,8 @@ START_TEST (affine_waits_reach_across_iterations) {
   /* compute: 4 x 10 us, iteration i waits for collective i-1; collective i waits for compute i.
    * Collective takes 3 us: period 13 us; end = 4 x 10 + 3 x 3 + 3 (last collective). */
   g_autoptr (LsProgram) program = ls_program_new ("prefetch");
-  guint compute = ls_program_add_stream (program, "compute"), comm = ls_program_add_stream (program, "comm");
+  guint compute = ls_program_add_stream (program, "compute"),
+        comm = ls_program_add_stream (program, "comm");
   LsOp kernel = bed_kernel (10 * US, 1, 0.5), collective = bed_op (LS_OP_COLLECTIVE, 0, 0);
   ls_program_repeat (program, compute, 4);
   LsMark k = ls_program_add (program, compute, &kernel);
@@ -103,14 +100,15 @@ START_TEST (affine_waits_reach_across_iterations) {
   ls_program_wait_same (program, c, k);
   bed_freeze (program);
   g_autoptr (Bed) bed = bed_new (2, 1e9, &program, 1);
-  bed->transfers[0] = (BedTransfer){ .latency_ps = US, .bytes = 2000 }; /* 1 us + 2000 B at 1 GB/s */
+  bed->transfers[0] = (BedTransfer){.latency_ps = US, .bytes = 2000}; /* 1 us + 2000 B at 1 GB/s */
   g_autoptr (Log) log = log_new (bed);
   bed_run (bed);
   ck_assert_int_eq (ls_engine_now_ps (bed->engine), 52 * US);
   gint64 parts[LS_MAX_PARTS];
   ls_engine_account (bed->engine, 1, parts);
-  ck_assert_int_eq (parts[0], 40 * US + 3 * US); /* kernels, and the tail after the last one (idle part 0) */
-  ck_assert_int_eq (parts[2], 9 * US);           /* exposed communication */
+  ck_assert_int_eq (parts[0],
+                    40 * US + 3 * US); /* kernels, and the tail after the last one (idle part 0) */
+  ck_assert_int_eq (parts[2], 9 * US); /* exposed communication */
   const LsOpRecord *second = log_find (log, 0, 0, 1);
   ck_assert_uint_eq (second->cause.stream, 1);
   ck_assert_int_eq (second->cause.ordinal, 0);
@@ -121,13 +119,14 @@ END_TEST
 START_TEST (overlap_hides_communication) {
   /* A collective beside a kernel that is not slowed (no SMs held, no memory): exposed 0. */
   g_autoptr (LsProgram) program = ls_program_new ("overlap");
-  guint compute = ls_program_add_stream (program, "compute"), comm = ls_program_add_stream (program, "comm");
+  guint compute = ls_program_add_stream (program, "compute"),
+        comm = ls_program_add_stream (program, "comm");
   LsOp kernel = bed_kernel (10 * US, 1, 0.5), collective = bed_op (LS_OP_COLLECTIVE, 0, 0);
   ls_program_add (program, compute, &kernel);
   ls_program_add (program, comm, &collective);
   bed_freeze (program);
   g_autoptr (Bed) bed = bed_new (2, 1e9, &program, 1);
-  bed->transfers[0] = (BedTransfer){ .latency_ps = US, .bytes = 2000 };
+  bed->transfers[0] = (BedTransfer){.latency_ps = US, .bytes = 2000};
   g_autoptr (Log) log = log_new (bed);
   bed_run (bed);
   ck_assert_int_eq (ls_engine_now_ps (bed->engine), 10 * US);
@@ -139,8 +138,9 @@ START_TEST (bundles_do_not_deadlock) {
   /* Two ranks send to each other and receive at once, full duplex: 1 us + 2000 B / 1 GB/s = 3 us, not 6. */
   g_autoptr (LsProgram) program = ls_program_new ("bundle");
   guint s = ls_program_add_stream (program, "compute");
-  LsOp bundle = bed_op (LS_OP_BUNDLE, 2, 0), send = bed_op (LS_OP_SEND, 0, 0), recv = bed_op (LS_OP_RECV, 0, 0);
-  const gint64 peers[] = { 1, 0 };
+  LsOp bundle = bed_op (LS_OP_BUNDLE, 2, 0), send = bed_op (LS_OP_SEND, 0, 0),
+       recv = bed_op (LS_OP_RECV, 0, 0);
+  const gint64 peers[] = {1, 0};
   send.flags = recv.flags = LS_OP_PEER_TABLE;
   ls_program_add (program, s, &bundle);
   ls_program_add (program, s, &send);
@@ -148,7 +148,7 @@ START_TEST (bundles_do_not_deadlock) {
   bed_freeze (program);
   ck_assert_int_eq (ls_program_n_executed (program), 2);
   g_autoptr (Bed) bed = bed_new (2, 1e9, &program, 1);
-  bed->transfers[0] = (BedTransfer){ .latency_ps = US, .bytes = 2000 };
+  bed->transfers[0] = (BedTransfer){.latency_ps = US, .bytes = 2000};
   ls_engine_add_table (bed->engine, peers);
   bed_run (bed);
   ck_assert_int_eq (ls_engine_now_ps (bed->engine), 3 * US);
@@ -164,13 +164,13 @@ START_TEST (deadlock_is_a_cycle) {
   g_autoptr (LsProgram) program = ls_program_new ("deadlock");
   guint s = ls_program_add_stream (program, "pipeline");
   LsOp send = bed_op (LS_OP_SEND, 0, 0), recv = bed_op (LS_OP_RECV, 0, 0);
-  const gint64 peers[] = { 1, 0 };
+  const gint64 peers[] = {1, 0};
   send.flags = recv.flags = LS_OP_PEER_TABLE;
   ls_program_add (program, s, &send);
   ls_program_add (program, s, &recv);
   bed_freeze (program);
   g_autoptr (Bed) bed = bed_new (2, 1e9, &program, 1);
-  bed->transfers[0] = (BedTransfer){ .bytes = 2000 };
+  bed->transfers[0] = (BedTransfer){.bytes = 2000};
   ls_engine_add_table (bed->engine, peers);
   g_autoptr (GError) error = NULL;
   ck_assert (!ls_engine_run (bed->engine, G_MAXINT64, NULL, &error));
@@ -184,8 +184,9 @@ END_TEST
 START_TEST (eager_sends_break_the_cycle) {
   g_autoptr (LsProgram) program = ls_program_new ("eager");
   guint s = ls_program_add_stream (program, "compute");
-  LsOp send = bed_op (LS_OP_SEND, 0, 0), recv = bed_op (LS_OP_RECV, 0, 0), late = bed_kernel (10 * US, 1, 0);
-  const gint64 peers[] = { 1, 0 };
+  LsOp send = bed_op (LS_OP_SEND, 0, 0), recv = bed_op (LS_OP_RECV, 0, 0),
+       late = bed_kernel (10 * US, 1, 0);
+  const gint64 peers[] = {1, 0};
   send.flags = LS_OP_PEER_TABLE | LS_OP_EAGER;
   recv.flags = LS_OP_PEER_TABLE;
   for (guint i = 0; i < 3; i++)
@@ -195,7 +196,8 @@ START_TEST (eager_sends_break_the_cycle) {
     ls_program_add (program, s, &recv);
   bed_freeze (program);
   g_autoptr (Bed) bed = bed_new (2, 1e9, &program, 1);
-  bed->transfers[0] = (BedTransfer){ .bytes = 2000 }; /* three at once: 6 us, hidden behind the kernel */
+  bed->transfers[0] =
+      (BedTransfer){.bytes = 2000}; /* three at once: 6 us, hidden behind the kernel */
   ls_engine_add_table (bed->engine, peers);
   bed_run (bed);
   ck_assert_int_eq (ls_engine_now_ps (bed->engine), 10 * US);
@@ -206,7 +208,7 @@ END_TEST
 START_TEST (mismatched_collectives_are_an_error) {
   g_autoptr (LsProgram) one = ls_program_new ("one");
   g_autoptr (LsProgram) two = ls_program_new ("two");
-  LsProgram *programs[] = { one, two };
+  LsProgram *programs[] = {one, two};
   for (guint i = 0; i < 2; i++) {
     guint s = ls_program_add_stream (programs[i], "comm");
     LsOp op = bed_op (LS_OP_COLLECTIVE, (guint16) i, 0);
@@ -233,7 +235,7 @@ START_TEST (waiting_is_blamed_on_what_the_last_did) {
     bed_freeze (programs[i]);
   }
   g_autoptr (Bed) bed = bed_new (2, 1e9, programs, 2);
-  bed->transfers[0] = (BedTransfer){ .latency_ps = US, .bytes = 2000 };
+  bed->transfers[0] = (BedTransfer){.latency_ps = US, .bytes = 2000};
   g_autoptr (Log) log = log_new (bed);
   bed_run (bed);
   gint64 parts[LS_MAX_PARTS];
@@ -279,19 +281,20 @@ START_TEST (memory_peaks_are_those_that_last) {
 END_TEST
 
 /* A random program of kernels and collectives on three streams; same on every rank but for jitter. */
-static LsProgram *
-random_program (guint64 seed) {
+static LsProgram *random_program (guint64 seed) {
   LsRandom random;
   ls_random_init (&random, seed, "test/program", 0);
   LsProgram *program = ls_program_new ("random");
-  guint compute = ls_program_add_stream (program, "compute"), comm = ls_program_add_stream (program, "comm");
-  LsMark last_kernel = { 0 }, last_collective = { 0 };
+  guint compute = ls_program_add_stream (program, "compute"),
+        comm = ls_program_add_stream (program, "comm");
+  LsMark last_kernel = {0}, last_collective = {0};
   ls_program_repeat (program, compute, 3);
   ls_program_repeat (program, comm, 3);
   for (guint i = 0; i < 30; i++) {
     guint64 draw = ls_random_u64 (&random);
     if (draw % 3) {
-      LsOp op = bed_kernel ((gint64) (draw >> 8) % (20 * US), 0.3 + (double) (draw % 7) / 10, (double) (draw % 11) / 10);
+      LsOp op = bed_kernel ((gint64) (draw >> 8) % (20 * US), 0.3 + (double) (draw % 7) / 10,
+                            (double) (draw % 11) / 10);
       op.claim_bytes = (gint64) (draw % 1000);
       op.release_bytes = op.claim_bytes;
       op.part = draw % 2;
@@ -313,15 +316,15 @@ random_program (guint64 seed) {
   return program;
 }
 
-static gint64
-jitter (gpointer self, guint rank, guint stream, gint64 ordinal, const LsOp *op, gint64 work_ps) {
+static gint64 jitter (gpointer self, guint rank, guint stream, gint64 ordinal, const LsOp *op,
+                      gint64 work_ps) {
   (void) op;
   guint64 draw = ls_random_hash (*(guint64 *) self, rank * 16 + stream, (guint64) ordinal);
   return work_ps + (gint64) (draw % 1000) * work_ps / 4000;
 }
 
-static gint64
-identity (gpointer self, guint rank, guint stream, gint64 ordinal, const LsOp *op, gint64 work_ps) {
+static gint64 identity (gpointer self, guint rank, guint stream, gint64 ordinal, const LsOp *op,
+                        gint64 work_ps) {
   (void) self, (void) rank, (void) stream, (void) ordinal, (void) op;
   return work_ps;
 }
@@ -330,20 +333,20 @@ typedef struct {
   gint64 end_ps, peak, parts[LS_MAX_PARTS];
 } Outcome;
 
-static Outcome
-run_random (LsProgram *program, gboolean observed, LsWorkFunc func, guint64 seed) {
+static Outcome run_random (LsProgram *program, gboolean observed, LsWorkFunc func, guint64 seed) {
   g_autoptr (Bed) bed = bed_new (4, 5e10, &program, 1);
   for (guint i = 0; i < 4; i++)
-    bed->transfers[i] = (BedTransfer){ .latency_ps = (gint64) i * US,
-                                       .bytes = 40000 * i,
-                                       .memory_usage = 1.5,
-                                       .sm_held = 0.1 * i,
-                                       .beside = 0.8 };
+    bed->transfers[i] = (BedTransfer){.latency_ps = (gint64) i * US,
+                                      .bytes = 40000 * i,
+                                      .memory_usage = 1.5,
+                                      .sm_held = 0.1 * i,
+                                      .beside = 0.8};
   g_autoptr (Log) log = observed ? log_new (bed) : NULL;
   if (func)
     ls_engine_set_work_func (bed->engine, func, &seed);
   bed_run (bed);
-  Outcome outcome = { .end_ps = ls_engine_now_ps (bed->engine), .peak = ls_engine_memory_peak (bed->engine, 1, NULL) };
+  Outcome outcome = {.end_ps = ls_engine_now_ps (bed->engine),
+                     .peak = ls_engine_memory_peak (bed->engine, 1, NULL)};
   ls_engine_account (bed->engine, 1, outcome.parts);
   gint64 sum = 0;
   for (guint p = 0; p < LS_MAX_PARTS; p++)
@@ -355,12 +358,14 @@ run_random (LsProgram *program, gboolean observed, LsWorkFunc func, guint64 seed
 START_TEST (fused_observed_and_kernel_by_kernel_agree) {
   /* However blocks are cut or expanded, every time, peak and account is the same to the picosecond. */
   g_autoptr (LsProgram) program = random_program ((guint64) _i);
-  Outcome fused = run_random (program, FALSE, NULL, 0), observed = run_random (program, TRUE, NULL, 0);
+  Outcome fused = run_random (program, FALSE, NULL, 0),
+          observed = run_random (program, TRUE, NULL, 0);
   Outcome walked = run_random (program, FALSE, identity, 0);
   ck_assert_mem_eq (&fused, &observed, sizeof fused);
   ck_assert_mem_eq (&fused, &walked, sizeof fused);
   guint64 seed = (guint64) _i;
-  Outcome once = run_random (program, FALSE, jitter, seed), twice = run_random (program, TRUE, jitter, seed);
+  Outcome once = run_random (program, FALSE, jitter, seed),
+          twice = run_random (program, TRUE, jitter, seed);
   ck_assert_mem_eq (&once, &twice, sizeof once);
 }
 END_TEST
@@ -370,7 +375,7 @@ START_TEST (two_engines_do_not_disturb_each_other) {
   Outcome alone = run_random (program, FALSE, NULL, 0);
   g_autoptr (Bed) other = bed_new (4, 1e9, &program, 1);
   for (guint i = 0; i < 4; i++)
-    other->transfers[i] = (BedTransfer){ .latency_ps = US, .bytes = 1000 };
+    other->transfers[i] = (BedTransfer){.latency_ps = US, .bytes = 1000};
   g_autoptr (GError) error = NULL;
   ck_assert (ls_engine_run (other->engine, 50 * US, NULL, &error)); /* stopped in the middle */
   Outcome beside = run_random (program, FALSE, NULL, 0);
@@ -396,8 +401,7 @@ START_TEST (interrupt_is_an_error_of_its_own) {
 }
 END_TEST
 
-int
-main (void) {
+int main (void) {
   Suite *suite = suite_create ("executor");
   TCase *tcase = tcase_create ("programs");
   tcase_set_timeout (tcase, 120);

@@ -5,8 +5,7 @@
 
 #include "bed.h"
 
-static gint64
-gb (double per_s) {
+static gint64 gb (double per_s) {
   return ls_rate_from_per_s (per_s * 1e9);
 }
 
@@ -14,7 +13,7 @@ START_TEST (one_link_is_shared_equally) {
   /* C = 90 GB/s, three flows: 30 GB/s each (definition of max-min). Tolerance: one unit of rounding. */
   g_autoptr (LsSharing) sharing = ls_sharing_new ();
   guint32 link = ls_sharing_add_resource (sharing, gb (90));
-  LsUsage usage = { link, LS_USAGE_ONE };
+  LsUsage usage = {link, LS_USAGE_ONE};
   guint32 flows[3];
   const LsRateChange *changes;
   for (guint i = 0; i < 3; i++)
@@ -29,8 +28,9 @@ START_TEST (classic_two_links) {
   /* Bertsekas & Gallager, Data Networks 6.5.2: a long flow over links of 1 and 2, short flows on each.
    * Link A (1): long, a -> 1/2 each; link B (2): long has 1/2, b gets 3/2. */
   g_autoptr (LsSharing) sharing = ls_sharing_new ();
-  guint32 a = ls_sharing_add_resource (sharing, gb (1)), b = ls_sharing_add_resource (sharing, gb (2));
-  LsUsage both[2] = { { a, LS_USAGE_ONE }, { b, LS_USAGE_ONE } };
+  guint32 a = ls_sharing_add_resource (sharing, gb (1)),
+          b = ls_sharing_add_resource (sharing, gb (2));
+  LsUsage both[2] = {{a, LS_USAGE_ONE}, {b, LS_USAGE_ONE}};
   guint32 long_flow = ls_sharing_add_flow (sharing, gb (1), a, 2, both, 0);
   guint32 on_a = ls_sharing_add_flow (sharing, gb (1), a, 1, &both[0], 1);
   guint32 on_b = ls_sharing_add_flow (sharing, gb (2), b, 1, &both[1], 2);
@@ -52,9 +52,10 @@ START_TEST (usage_counts_flows_on_a_link) {
   /* An all-to-all with 32 senders on an uplink counts as 32: beside one message it gets 1/33 each per flow. */
   g_autoptr (LsSharing) sharing = ls_sharing_new ();
   guint32 link = ls_sharing_add_resource (sharing, gb (33));
-  LsUsage many = { link, 32 * LS_USAGE_ONE }, one = { link, LS_USAGE_ONE };
+  LsUsage many = {link, 32 * LS_USAGE_ONE}, one = {link, LS_USAGE_ONE};
   const LsRateChange *changes;
-  guint32 all = ls_sharing_add_flow (sharing, ls_sharing_alone_rate (sharing, 0, 1, &many, NULL), link, 1, &many, 0);
+  guint32 all = ls_sharing_add_flow (sharing, ls_sharing_alone_rate (sharing, 0, 1, &many, NULL),
+                                     link, 1, &many, 0);
   guint32 message = ls_sharing_add_flow (sharing, gb (33), link, 1, &one, 1);
   ls_sharing_solve (sharing, &changes);
   ck_assert_double_eq_tol (ls_rate_to_per_s (ls_sharing_rate (sharing, all)), 1e9, 1);
@@ -74,13 +75,13 @@ typedef struct {
   gint64 cap;
 } RefFlow;
 
-static void
-reference_rates (const RefFlow *flows, const gint64 *capacity, guint n_resources, long double *rates) {
-  gboolean fixed[MAX_FLOWS] = { FALSE };
+static void reference_rates (const RefFlow *flows, const gint64 *capacity, guint n_resources,
+                             long double *rates) {
+  gboolean fixed[MAX_FLOWS] = {FALSE};
   for (guint f = 0; f < MAX_FLOWS; f++)
     fixed[f] = !flows[f].live;
   for (;;) {
-    long double left[MAX_RESOURCES], open[MAX_RESOURCES] = { 0 }, least = INFINITY;
+    long double left[MAX_RESOURCES], open[MAX_RESOURCES] = {0}, least = INFINITY;
     for (guint r = 0; r < n_resources; r++)
       left[r] = (long double) capacity[r];
     for (guint f = 0; f < MAX_FLOWS; f++)
@@ -125,29 +126,29 @@ typedef struct {
   LsRandom random;
 } Random;
 
-static guint
-below (Random *state, guint n) {
+static guint below (Random *state, guint n) {
   return (guint) (ls_random_u64 (&state->random) % n);
 }
 
-static void
-add_random_flow (Random *state, guint f) {
+static void add_random_flow (Random *state, guint f) {
   RefFlow *flow = &state->flows[f];
   flow->n = 0;
   /* One in four is a collective over more than half of all resources. */
-  guint wanted = below (state, 4) == 0 ? state->n_resources / 2 + 1 : 1 + below (state, MIN (4, state->n_resources));
+  guint wanted = below (state, 4) == 0 ? state->n_resources / 2 + 1
+                                       : 1 + below (state, MIN (4, state->n_resources));
   for (guint r = 0; r < state->n_resources && flow->n < wanted; r++)
     if (below (state, state->n_resources - r) < wanted - flow->n)
-      flow->usages[flow->n++] = (LsUsage){ r, LS_USAGE_ONE / (1 + below (state, 4)) * (1 + below (state, 8)) };
-  gint64 cap = below (state, 3) == 0 ? 1 + (gint64) (ls_random_u64 (&state->random) % (guint64) gb (20)) : 0;
+      flow->usages[flow->n++] =
+          (LsUsage){r, LS_USAGE_ONE / (1 + below (state, 4)) * (1 + below (state, 8))};
+  gint64 cap =
+      below (state, 3) == 0 ? 1 + (gint64) (ls_random_u64 (&state->random) % (guint64) gb (20)) : 0;
   guint32 bottleneck;
   flow->cap = ls_sharing_alone_rate (state->sharing, cap, flow->n, flow->usages, &bottleneck);
   flow->id = ls_sharing_add_flow (state->sharing, flow->cap, bottleneck, flow->n, flow->usages, f);
   flow->live = TRUE;
 }
 
-static void
-change_capacity (Random *state) {
+static void change_capacity (Random *state) {
   guint r = below (state, state->n_resources);
   state->capacity[r] = 1 + (gint64) (ls_random_u64 (&state->random) % (guint64) gb (100));
   ls_sharing_set_capacity (state->sharing, r, state->capacity[r]);
@@ -156,28 +157,29 @@ change_capacity (Random *state) {
       if (state->flows[f].usages[u].resource == r) {
         RefFlow *flow = &state->flows[f];
         gint64 wanted = ls_sharing_alone_rate (state->sharing, 0, flow->n, flow->usages, NULL);
-        flow->cap = MIN (flow->cap, wanted); /* only shrinks here: capacities grow back with new flows */
+        flow->cap =
+            MIN (flow->cap, wanted); /* only shrinks here: capacities grow back with new flows */
       }
 }
 
-static void
-check_against_reference (Random *state) {
+static void check_against_reference (Random *state) {
   const LsRateChange *changes;
   ls_sharing_solve (state->sharing, &changes);
   ls_sharing_check (state->sharing);
-  long double rates[MAX_FLOWS] = { 0 };
+  long double rates[MAX_FLOWS] = {0};
   reference_rates (state->flows, state->capacity, state->n_resources, rates);
   for (guint f = 0; f < MAX_FLOWS; f++)
     if (state->flows[f].live) {
       long double rate = (long double) ls_sharing_rate (state->sharing, state->flows[f].id);
       /* 1e-9 relative, plus the integer rounding of a few units of 1.4e-5 byte/s. */
-      ck_assert_msg (fabsl (rate - rates[f]) <= 1e-9L * rates[f] + 64, "flow %u: %Lg, reference %Lg", f, rate, rates[f]);
+      ck_assert_msg (fabsl (rate - rates[f]) <= 1e-9L * rates[f] + 64,
+                     "flow %u: %Lg, reference %Lg", f, rate, rates[f]);
     }
 }
 
 START_TEST (agrees_with_the_reference) {
   /* 100,000 changes in all (10 loops of 10,000), sizes drawn anew every 500 changes. */
-  Random state = { 0 };
+  Random state = {0};
   ls_random_init (&state.random, 20261201, "test/sharing", (guint64) _i);
   guint left = bed_scaled (10000);
   while (left > 0) {
@@ -206,7 +208,7 @@ END_TEST
 
 START_TEST (order_of_arrival_does_not_show) {
   /* The same flows added in two orders have the same rates, to the bit. */
-  Random state = { 0 };
+  Random state = {0};
   ls_random_init (&state.random, 7, "test/order", (guint64) _i);
   g_autoptr (LsSharing) first = ls_sharing_new ();
   g_autoptr (LsSharing) second = ls_sharing_new ();
@@ -226,7 +228,8 @@ START_TEST (order_of_arrival_does_not_show) {
   for (guint i = 0; i < 24; i++) {
     guint f = (i * 7 + 5) % 24;
     const RefFlow *flow = &state.flows[f];
-    ids[f] = ls_sharing_add_flow (second, flow->cap, flow->usages[0].resource, flow->n, flow->usages, f);
+    ids[f] =
+        ls_sharing_add_flow (second, flow->cap, flow->usages[0].resource, flow->n, flow->usages, f);
   }
   ls_sharing_solve (second, &changes);
   for (guint f = 0; f < 24; f++)
@@ -238,18 +241,18 @@ START_TEST (capacity_changes_are_felt) {
   /* 10 GB/s shared by two; then 4 GB/s; then zero: 5, 2, 0 GB/s each. */
   g_autoptr (LsSharing) sharing = ls_sharing_new ();
   guint32 link = ls_sharing_add_resource (sharing, gb (10));
-  LsUsage usage = { link, LS_USAGE_ONE };
+  LsUsage usage = {link, LS_USAGE_ONE};
   guint32 a = ls_sharing_add_flow (sharing, gb (10), link, 1, &usage, 0);
   guint32 b = ls_sharing_add_flow (sharing, gb (10), link, 1, &usage, 1);
   const LsRateChange *changes;
-  const double capacities[] = { 10, 4, 0, 10 };
+  const double capacities[] = {10, 4, 0, 10};
   for (guint i = 0; i < G_N_ELEMENTS (capacities); i++) {
     ls_sharing_set_capacity (sharing, link, gb (capacities[i]));
     ls_sharing_solve (sharing, &changes);
     ck_assert_int_eq (ls_sharing_rate (sharing, a), gb (capacities[i]) / 2);
     ck_assert_int_eq (ls_sharing_rate (sharing, b), gb (capacities[i]) / 2);
   }
-  Random state = { .sharing = sharing, .n_resources = 1 };
+  Random state = {.sharing = sharing, .n_resources = 1};
   ls_random_init (&state.random, 3, "test/capacity", 0);
   change_capacity (&state);
   ls_sharing_solve (sharing, &changes);
@@ -257,8 +260,7 @@ START_TEST (capacity_changes_are_felt) {
 }
 END_TEST
 
-int
-main (void) {
+int main (void) {
   Suite *suite = suite_create ("sharing");
   TCase *tcase = tcase_create ("max-min");
   tcase_set_timeout (tcase, 120);

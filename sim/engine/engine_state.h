@@ -1,0 +1,170 @@
+/* State of a running engine as a whole, of its transfers and meetings: plain records, shared by the engine's own files only.
+ *
+ * Arrays are addressed by number, never by pointers kept across calls: they may move when they grow.
+ */
+#pragma once
+
+#include "base/assert.h"
+#include "engine/engine.h"
+#include "engine/event_queue.h"
+#include "engine/rank_state.h"
+#include "engine/sharing.h"
+
+typedef enum {
+  LS_EVENT_BLOCK_END = 1, /* a: rank, b: stream */
+  LS_EVENT_DELAY_END,     /* a: rank, b: stream */
+  LS_EVENT_LATENCY_END,   /* a: activity */
+  LS_EVENT_TRANSFER_END,  /* a: activity */
+  LS_EVENT_TIMER,         /* which: by its slot */
+} LsEventKind;
+
+/* A template with what the engine knows of it. */
+typedef struct {
+  const LsTransfer *transfer;
+  gint64 *alone_rate;
+  guint32 *bottleneck;
+  guint64 epoch; /* of capacities for which alone_rate holds */
+} LsCachedTransfer;
+
+typedef enum { LS_OWNER_GROUP, LS_OWNER_MESSAGE, LS_OWNER_COPY } LsOwnerKind;
+
+typedef enum {
+  LS_ACTIVITY_FREE,
+  LS_ACTIVITY_LATENCY,
+  LS_ACTIVITY_STARTING,
+  LS_ACTIVITY_LOADING
+} LsActivityState;
+
+typedef struct {
+  LsCachedTransfer *cached;
+  guint8 state;
+  guint8 owner_kind;
+  guint32 owner;        /* group, message, or rank of a copy */
+  guint32 owner_stream; /* copy: its stream */
+  guint32 phase;
+  guint32 flow, event;
+  guint32 bottleneck;
+  gint64 factor;         /* beside compute; 0: not yet fixed */
+  gint64 bytes_override; /* < 0: as the template says */
+  gint64 last_ps, start_ps;
+  gint64 alone_ps; /* of the phases begun so far */
+  LsInt128 remaining;
+} LsActivity;
+
+typedef struct {
+  guint32 n, axis;
+  guint32 *ranks;
+  guint16 *streams; /* of the arrived members */
+  guint8 *here;     /* arrived */
+  gint64 sequence;
+  guint32 arrived;
+  guint16 descriptor;
+  gboolean cancelled;
+  gint64 first_ready_ps, last_ready_ps;
+  LsInt128 sum_ready_ps;
+  guint32 last_rank;
+  guint8 blame;
+  gint64 start_ps;
+  guint32 activity;
+  GPtrArray *cached; /* LsCachedTransfer by descriptor */
+} LsGroup;
+
+typedef struct {
+  guint32 group, from, to;       /* ranks */
+  guint32 first_send, last_send; /* messages without a receive */
+  guint32 first_recv, last_recv; /* messages without a send */
+  gint64 sequence;
+  GPtrArray *cached;
+} LsChannel;
+
+typedef struct {
+  guint32 channel, next;
+  guint32 activity;
+  gboolean sent, posted, eager, delivered;
+  gboolean ended; /* in the free list */
+  guint16 send_stream, recv_stream;
+  guint32 send_pc, recv_pc; /* of the operation itself (a child of a bundle, maybe) */
+  gint64 send_ordinal, recv_ordinal;
+  gint64 send_ready_ps, recv_ready_ps, start_ps;
+  gint64 sequence;
+  gint64 send_busy_ps, recv_busy_ps; /* busy time of the main streams at the start */
+  guint8 send_blame, recv_blame;
+  gboolean put; /* one-sided: no receive */
+} LsMessage;
+
+typedef struct {
+  LsTimerFunc func;
+  gpointer self;
+} LsTimer;
+
+struct LsEngine {
+  gint64 now_ps;
+  LsEventQueue *queue;
+  LsSharing *sharing;
+  guint64 capacity_epoch;
+  GPtrArray *resource_names;
+  GArray *resource_per_s;   /* double */
+  GArray *resource_device;  /* guint32: device whose memory it is */
+  GArray *resource_carried; /* LsInt128: bytes x usage */
+  GArray *resource_watched; /* guint8: rate observers want it */
+  GArray *devices;          /* LsDevice */
+  GArray *dirty_devices;    /* guint32 */
+  GArray *sharers;          /* LsSharer, scratch of device.c */
+  GArray *ranks;            /* LsRankState */
+  GArray *streams;          /* LsStream */
+  GArray *history;          /* LsHistory, LS_HISTORY per stream */
+  GArray *groups;           /* LsGroup */
+  GArray *channels;         /* LsChannel */
+  GHashTable *channel_of;
+  GArray *messages; /* LsMessage */
+  GArray *free_messages;
+  GArray *activities; /* LsActivity */
+  GArray *free_activities;
+  GArray *starting;  /* guint32 activities that begin to load at this instant */
+  GPtrArray *copies; /* LsCachedTransfer by rank x descriptor */
+  GHashTable *copy_of;
+  GArray *timers;    /* LsTimer by event slot */
+  GPtrArray *tables; /* const gint64 * */
+  GArray *todo;      /* LsStreamRef to advance */
+  const LsExpander *expander;
+  gpointer expander_self;
+  const LsObserver *observers[4];
+  gpointer observer_selves[4];
+  guint n_observers;
+  gboolean wants_rates;
+  LsWorkFunc work_func;
+  gpointer work_self;
+  LsPutHandler put_handler;
+  gpointer put_self;
+  guint8 idle_part;
+  gboolean started, in_callback, running;
+  guint64 n_open; /* streams not finished */
+  guint64 n_events, n_operations;
+  GError *fault; /* found while running: mismatched collectives */
+};
+
+static inline LsRankState *ls_rank_at (LsEngine *e, guint32 rank) {
+  return &((LsRankState *) (gpointer) e->ranks->data)[rank];
+}
+static inline LsStream *ls_stream_at (LsEngine *e, guint32 rank, guint stream) {
+  return &((LsStream *) (gpointer) e->streams->data)[ls_rank_at (e, rank)->first_stream + stream];
+}
+static inline LsDevice *ls_device_at (LsEngine *e, guint32 device) {
+  return &((LsDevice *) (gpointer) e->devices->data)[device];
+}
+static inline LsGroup *ls_group_at (LsEngine *e, guint32 group) {
+  return &((LsGroup *) (gpointer) e->groups->data)[group];
+}
+static inline LsActivity *ls_activity_at (LsEngine *e, guint32 activity) {
+  return &((LsActivity *) (gpointer) e->activities->data)[activity];
+}
+static inline LsMessage *ls_message_at (LsEngine *e, guint32 message) {
+  return &((LsMessage *) (gpointer) e->messages->data)[message];
+}
+static inline LsChannel *ls_channel_at (LsEngine *e, guint32 channel) {
+  return &((LsChannel *) (gpointer) e->channels->data)[channel];
+}
+static inline const LsInstruction *ls_instruction_at (LsEngine *e, guint32 rank, guint stream,
+                                                      guint32 pc) {
+  return &ls_rank_at (e, rank)->program->streams[stream].instructions[pc];
+}
