@@ -6,8 +6,7 @@
  *               stage 2  p P + (g + o) P / d    stage 3  (p + g + o) P / d
  *             source: Rajbhandari et al. 2019 (arXiv 1910.02054), section 5. With p = 2, g = 4, o = 12
  *             stage 1 is Megatron's distributed optimizer, 6 + 12/d.
- *             Buffers: stage 3 holds up to prefetch + 1 gathered layers and the gradients of two
- *             layers; stage 2 the gradients of one segment beyond a bucket.
+ *             Activations and buffers: see memory_walk.h.
  * Left out:   temporary copies inside libraries (workspaces of matmuls).
  */
 #include "train/memory.h"
@@ -21,9 +20,6 @@
 /* Device memory of one communicator: channels x (simple, LL and LL128 buffers) per connection. ASSUMED: some
  * 24 channels of 4 MiB and their staging, as NCCL takes by default (NCCL_BUFFSIZE = 4 MiB). */
 #define COMMUNICATOR_BYTES (128 << 20)
-/* Gradients of this many layers wait for their reduction at once, stage 3. source: FSDP's limit of two
- * in-flight reductions (PyTorch, limit_all_gathers and the reduce-scatter queue). */
-#define REDUCTIONS_IN_FLIGHT 2
 
 static gint64 shard (gint64 n, guint ranks) {
   return (n + ranks - 1) / ranks;
@@ -54,54 +50,21 @@ double ls_memory_bytes_per_parameter (const LsWorkload *workload) {
                    ls_format_bytes (workload->precision.gradients) + optimizer_bytes (workload));
 }
 
-/* Parameters of the stage's layers one by one, no more of a run of equal layers than `most`. */
-static GArray *unit_parameters (const LsStage *stage, guint most) {
-  GArray *units = g_array_new (FALSE, FALSE, sizeof (gint64));
-
-  for (guint r = 0; r < stage->n_runs; r++)
-    for (guint i = 0; i < MIN (stage->runs[r].count, most); i++)
-      if (stage->runs[r].plan->parameters > 0)
-        g_array_append_val (units, stage->runs[r].plan->parameters);
-  return units;
-}
-
-/* The largest sum of `width` neighbours. */
-static gint64 largest_window (const GArray *units, guint width) {
-  gint64 sum = 0, largest = 0;
-
-  for (guint i = 0; i < units->len; i++) {
-    sum += g_array_index (units, gint64, i);
-    if (i >= width)
-      sum -= g_array_index (units, gint64, i - width);
-    largest = MAX (largest, sum);
-  }
-  return largest;
-}
-
-static void buffers (const LsWorkload *workload, guint number, const LsStage *stage,
-                     LsMemoryEstimate *estimate) {
+/* What travels beside the activations, for the walk. */
+static LsMemoryBuffers buffers_of (const LsWorkload *workload) {
   const LsZero *zero = &workload->zero;
-  const guint width = zero->overlap ? (guint) CLAMP (zero->prefetch, 0, 1000) + 1 : 1;
-  const gint64 gather = ls_format_bytes (workload->precision.compute);
-  const gint64 reduce = ls_format_bytes (workload->precision.communication);
-  g_autoptr (GArray) units = unit_parameters (stage, width + REDUCTIONS_IN_FLIGHT);
+  LsMemoryBuffers buffers = {0};
 
-  estimate->gathered_bytes = estimate->reduced_bytes = estimate->message_bytes = 0;
-  if (workload->layout.data > 1 && zero->stage == 3) {
-    estimate->gathered_bytes = gather * largest_window (units, width);
-    estimate->reduced_bytes = reduce * largest_window (units, REDUCTIONS_IN_FLIGHT);
-  } else if (workload->layout.data > 1 && zero->stage == 2) {
-    const gint64 all = reduce * stage->parameters;
-    const gint64 segment =
-        reduce * largest_window (units, 1) *
-        (workload->recompute.mode == LS_RECOMPUTE_FULL ? workload->recompute.every : 1);
-
-    estimate->reduced_bytes = zero->overlap ? MIN (all, zero->bucket_bytes + 2 * segment) : all;
+  if (workload->layout.data == 1 || zero->stage < 2)
+    return buffers;
+  buffers.reduce_bytes = ls_format_bytes (workload->precision.communication);
+  buffers.bucket_bytes = zero->overlap ? zero->bucket_bytes : G_MAXINT64 / 4;
+  if (zero->stage == 3) {
+    buffers.by_layer = TRUE;
+    buffers.gather_bytes = ls_format_bytes (workload->precision.compute);
+    buffers.gathered_layers = zero->overlap ? (guint) CLAMP (zero->prefetch, 0, 1000) + 1 : 1;
   }
-  /* An activation and its gradient towards each neighbour. */
-  if (workload->layout.pipeline > 1)
-    estimate->message_bytes = 2 * stage->boundary_bytes *
-                              (number == 0 || number + 1 == workload->layout.pipeline ? 1 : 2);
+  return buffers;
 }
 
 guint ls_memory_communicators (const LsWorkload *workload) {
@@ -140,20 +103,27 @@ void ls_memory_estimate (const LsWorkload *workload, guint number, const LsAccel
                          LsMemoryEstimate *estimate) {
   g_autoptr (LsStage) stage = ls_stage_new (workload, number, accelerator);
   const LsStaticMemory states = ls_memory_static (workload, stage->parameters);
+  const LsMemoryBuffers buffers = buffers_of (workload);
   const LsLayerRun *last = &stage->runs[stage->n_runs - 1];
+  const guint stages = workload->layout.pipeline;
   LsMemoryWalk walk;
 
   *estimate = (LsMemoryEstimate){.stage = number};
-  ls_memory_walk (stage, &workload->recompute, &walk);
-  buffers (workload, number, stage, estimate);
+  ls_memory_walk (stage, &workload->recompute, &buffers, &walk);
   capacity (accelerator, ls_memory_communicators (workload), estimate);
+  estimate->gathered_bytes = walk.gathered;
+  estimate->reduced_bytes = walk.reduced;
+  /* An activation and its gradient towards each neighbour. */
+  if (stages > 1)
+    estimate->message_bytes =
+        2 * stage->boundary_bytes * (number == 0 || number + 1 == stages ? 1 : 2);
   estimate->bytes[LS_MEMORY_PARAMETERS] = states.parameters_bytes;
   estimate->bytes[LS_MEMORY_GRADIENTS] = states.gradients_bytes;
   estimate->bytes[LS_MEMORY_OPTIMIZER] = states.optimizer_bytes;
   estimate->bytes[LS_MEMORY_ACTIVATIONS] =
-      (ls_workload_in_flight (workload, number) - 1) * walk.kept + walk.peak;
-  estimate->bytes[LS_MEMORY_BUFFERS] =
-      estimate->gathered_bytes + estimate->reduced_bytes + estimate->message_bytes;
+      (ls_workload_in_flight (workload, number) - 1) * walk.kept + walk.peak - walk.gathered -
+      walk.reduced;
+  estimate->bytes[LS_MEMORY_BUFFERS] = walk.gathered + walk.reduced + estimate->message_bytes;
   if (workload->model->kind == LS_MODEL_TRANSFORMER && !last->is_block)
     estimate->logits_bytes = ls_layer_plan_saved_bytes (last->plan);
   for (guint kind = 0; kind < LS_N_MEMORY; kind++)

@@ -1,7 +1,8 @@
-/* Counting activations through a micro-batch; see memory_walk.h.
+/* Counting bytes through a micro-batch; see memory_walk.h.
  *
  * Invariants: what the forward pass adds and the backward pass takes away is the same: the walk ends at
- *             nothing.
+ *             nothing. The walk is made twice: first to list the layers in the order in which they are
+ *             gathered, then to count.
  */
 #include "train/memory_walk.h"
 
@@ -9,13 +10,53 @@
 #include "train/chunk.h"
 
 typedef struct {
-  gint64 live;
+  const LsMemoryBuffers *buffers;
   LsMemoryWalk *walk;
+  GArray *units; /* gint64 parameters, in order of gathering */
+  gboolean listing;
+  guint unit; /* the next of them */
+  gint64 live, gathered, reduced;
+  gint64 before;  /* gradients of the layer, or of all segments, before this one */
+  gint64 largest; /* gradients of the largest segment so far */
 } Walker;
 
 static void run (Walker *w, gint64 passing, gint64 kept) {
-  w->walk->peak = MAX (w->walk->peak, w->live + passing + kept);
+  const gint64 sum = w->live + passing + kept + w->gathered + w->reduced;
+
+  if (sum > w->walk->peak) {
+    w->walk->peak = sum;
+    w->walk->gathered = w->gathered;
+    w->walk->reduced = w->reduced;
+  }
   w->live += kept;
+}
+
+/* A layer is gathered, and those ahead of it. */
+static void gather (Walker *w, gint64 parameters) {
+  if (parameters == 0)
+    return;
+  if (w->listing)
+    g_array_append_val (w->units, parameters);
+  w->gathered = 0;
+  for (guint i = w->unit; i < MIN (w->units->len, w->unit + w->buffers->gathered_layers); i++)
+    w->gathered += g_array_index (w->units, gint64, i) * w->buffers->gather_bytes;
+  w->unit++;
+}
+
+/* The gradients of a layer (stage 3) or of a segment (stage 2) come into being. */
+static void reduce (Walker *w, gint64 parameters) {
+  const gint64 bytes = parameters * w->buffers->reduce_bytes;
+
+  if (w->buffers->by_layer) {
+    if (bytes == 0)
+      return;
+    w->reduced = w->before + bytes;
+    w->before = bytes;
+    return;
+  }
+  w->largest = MAX (w->largest, bytes);
+  w->before += bytes;
+  w->reduced = MIN (w->before, w->buffers->bucket_bytes + 2 * w->largest);
 }
 
 /* The forward list; `keep` FALSE keeps nothing, `core` FALSE nothing of the attention core. */
@@ -42,46 +83,68 @@ static void backward (Walker *w, const LsLayerPlan *plan) {
 }
 
 static void chunk_forward (Walker *w, const LsChunk *chunk) {
-  for (guint segment = 0; segment < chunk->segments; segment++) {
-    if (chunk->mode == LS_CHUNK_FULL)
-      run (w, 0, chunk->plan->input_bytes);
+  for (guint segment = 0; segment < chunk->segments; segment++)
     for (guint layer = 0; layer < chunk->size; layer++) {
       const gboolean last = layer + 1 == chunk->size;
 
+      gather (w, chunk->plan->parameters);
+      if (chunk->mode == LS_CHUNK_FULL && layer == 0)
+        run (w, 0, chunk->plan->input_bytes);
       forward (w, chunk->plan,
                chunk->mode != LS_CHUNK_FULL && (chunk->mode != LS_CHUNK_CHAIN || last),
                chunk->mode != LS_CHUNK_SELECTIVE);
     }
-  }
 }
 
-static void chunk_backward (Walker *w, const LsChunk *chunk) {
-  const guint again = chunk->mode == LS_CHUNK_FULL    ? chunk->size
-                      : chunk->mode == LS_CHUNK_CHAIN ? chunk->size - 1
-                                                      : 0;
+/* Layers of a segment whose whole forward list runs again. */
+static guint layers_again (const LsChunk *chunk) {
+  if (chunk->mode == LS_CHUNK_FULL)
+    return chunk->size;
+  return chunk->mode == LS_CHUNK_CHAIN ? chunk->size - 1 : 0;
+}
 
-  for (guint segment = 0; segment < chunk->segments; segment++) {
-    for (guint layer = 0; layer < again; layer++)
+static void segment_backward (Walker *w, const LsChunk *chunk) {
+  const gint64 parameters = chunk->plan->parameters;
+
+  if (!w->buffers->by_layer)
+    reduce (w, parameters * chunk->size);
+  for (guint layer = 0; chunk->size > 1 && layer < layers_again (chunk); layer++) {
+    gather (w, parameters);
+    forward (w, chunk->plan, TRUE, TRUE);
+  }
+  for (guint layer = 0; layer < chunk->size; layer++) {
+    gather (w, parameters);
+    if (w->buffers->by_layer)
+      reduce (w, parameters);
+    if (chunk->size == 1 && layers_again (chunk) == 1)
       forward (w, chunk->plan, TRUE, TRUE);
-    for (guint layer = 0; layer < chunk->size; layer++) {
-      if (chunk->mode == LS_CHUNK_SELECTIVE)
-        run_core (w, chunk->plan);
-      backward (w, chunk->plan);
-    }
-    if (chunk->mode == LS_CHUNK_FULL)
-      w->live -= chunk->plan->input_bytes;
+    if (chunk->mode == LS_CHUNK_SELECTIVE)
+      run_core (w, chunk->plan);
+    backward (w, chunk->plan);
   }
+  if (chunk->mode == LS_CHUNK_FULL)
+    w->live -= chunk->plan->input_bytes;
 }
 
-void ls_memory_walk (const LsStage *stage, const LsRecompute *recompute, LsMemoryWalk *walk) {
-  g_autoptr (LsChunks) chunks = ls_chunks_new (stage, recompute);
-  Walker w = {0, walk};
-
-  *walk = (LsMemoryWalk){0};
+static void walk_once (Walker *w, const LsChunks *chunks) {
   for (guint i = 0; i < chunks->n; i++)
-    chunk_forward (&w, &chunks->chunk[i]);
-  walk->kept = w.live;
+    chunk_forward (w, &chunks->chunk[i]);
+  w->walk->kept = w->live;
   for (guint i = chunks->n; i-- > 0;)
-    chunk_backward (&w, &chunks->chunk[i]);
-  LS_REQUIRE (w.live == 0, "%" G_GINT64_FORMAT " bytes of activations left", w.live);
+    for (guint segment = 0; segment < chunks->chunk[i].segments; segment++)
+      segment_backward (w, &chunks->chunk[i]);
+  LS_REQUIRE (w->live == 0, "%" G_GINT64_FORMAT " bytes of activations left", w->live);
+}
+
+void ls_memory_walk (const LsStage *stage, const LsRecompute *recompute,
+                     const LsMemoryBuffers *buffers, LsMemoryWalk *walk) {
+  static const LsMemoryBuffers nothing = {0};
+  g_autoptr (LsChunks) chunks = ls_chunks_new (stage, recompute);
+  g_autoptr (GArray) units = g_array_new (FALSE, FALSE, sizeof (gint64));
+  Walker list = {.buffers = &nothing, .walk = walk, .units = units, .listing = TRUE};
+  Walker count = {.buffers = buffers != NULL ? buffers : &nothing, .walk = walk, .units = units};
+
+  walk_once (&list, chunks);
+  *walk = (LsMemoryWalk){0};
+  walk_once (&count, chunks);
 }

@@ -1,8 +1,11 @@
-/* One micro-batch through a stage, forward and backward, counting activations operation by operation.
+/* One micro-batch through a stage, forward and backward, counting bytes operation by operation.
  *
  * Model:      an operation's workspace lives while it runs; what it saves lives from its end to the end
  *             of its layer's backward, unless recompute drops it; a recomputed segment runs again
  *             before its backward and then keeps all (see chunk.h for the modes).
+ *             Beside them live, with ZeRO stage 3, the parameters of the layer at work and of those
+ *             gathered ahead, and the gradients of the layer and of the one before it; with stage 2
+ *             the gradients of the segments since the bucket began.
  * Cost:       O(layers of the stage x operations of a layer).
  *
  * Ownership: plain records.
@@ -11,10 +14,22 @@
 
 #include "train/stage.h"
 
+/* What travels beside the activations. All zero: nothing. */
 typedef struct {
-  gint64 kept;           /* live between forward and backward */
-  gint64 peak;           /* most that is live at once, from nothing before the forward */
-  gint64 forward_layers; /* layers whose forward list ran in full, recomputation included */
+  gint64 gather_bytes;   /* per parameter gathered; 0: nothing is gathered */
+  guint gathered_layers; /* at once: the one at work and those ahead */
+  gint64 reduce_bytes;   /* per parameter, of gradients that wait to be reduced; 0: none */
+  gboolean by_layer;     /* stage 3: at most two layers wait; else see limit_bytes */
+  gint64 bucket_bytes; /* stage 2: sent when so many wait; two more segments may be on their way */
+} LsMemoryBuffers;
+
+typedef struct {
+  gint64 kept;              /* activations that live between forward and backward */
+  gint64 peak;              /* most that is live at once, buffers included, from nothing before */
+  gint64 gathered, reduced; /* the parts of the peak that are buffers */
+  gint64 forward_layers;    /* layers whose forward list ran in full, recomputation included */
 } LsMemoryWalk;
 
-void ls_memory_walk (const LsStage *stage, const LsRecompute *recompute, LsMemoryWalk *walk);
+/* `buffers` may be NULL. */
+void ls_memory_walk (const LsStage *stage, const LsRecompute *recompute,
+                     const LsMemoryBuffers *buffers, LsMemoryWalk *walk);

@@ -64,6 +64,7 @@ LsStage *ls_stage_new (const LsWorkload *workload, guint number, const LsAcceler
       stage->embedding_gradient_elements =
           workload->vocab / workload->layout.tensor * model->transformer.hidden;
   }
+  LS_REQUIRE (stage->n_runs > 0, "stage %u has no layer", number);
   set_boundary (stage, workload, number);
   return stage;
 }

@@ -1,0 +1,103 @@
+/* The static memory model against the ledger of simulated runs. */
+#include <math.h>
+
+#include "harness.h"
+
+#include "hw/nodes.h"
+#include "train/memory.h"
+#include "train/summary.h"
+
+typedef struct {
+  const char *model;
+  guint tensor, data, pipeline;
+  int zero;
+  LsScheduleKind schedule;
+  LsRecomputeMode recompute;
+  gint64 every;
+  gboolean sequence_parallel, overlap;
+} Case;
+
+static const Case cases[] = {
+    {"gpt2-medium", 1, 1, 1, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE},
+    {"gpt2-medium", 1, 2, 1, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE},
+    {"gpt2-medium", 1, 4, 1, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, FALSE, TRUE},
+    {"gpt2-medium", 1, 4, 1, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 4, FALSE, TRUE},
+    {"gpt2-medium", 1, 4, 1, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE},
+    {"gpt2-medium", 1, 4, 1, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, FALSE},
+    {"gpt2-medium", 1, 4, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE},
+    {"gpt2-medium", 1, 4, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, FALSE, TRUE},
+    {"llama2-7b", 1, 8, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE},
+    {"gpt2-medium", 2, 1, 2, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE},
+    {"gpt2-medium", 2, 1, 4, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, TRUE, TRUE},
+    {"gpt2-medium", 1, 2, 4, 1, LS_SCHEDULE_GPIPE, LS_RECOMPUTE_NONE, 1, FALSE, TRUE},
+    {"gpt2-medium", 4, 1, 2, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_SELECTIVE, 1, TRUE, TRUE},
+    {"llama2-7b", 2, 2, 2, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 2, TRUE, TRUE},
+    {"llama2-7b", 2, 2, 2, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, TRUE, TRUE},
+    {"resnet-50", 1, 8, 1, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE},
+};
+
+static LsCluster *new_cluster (void) {
+  LsNodeGroup group = {.name = (char *) "main", .nodes = 1};
+
+  ls_node_spec_from_preset (&group.node, ls_node_find ("dgx-a100", NULL));
+  group.node.n_nic_sets = 0;
+  return ls_cluster_new_from (&group, 1, NULL, 0, NULL);
+}
+
+START_TEST (ledger_peak_is_what_the_model_says)
+/* Both count the same sizes; the ledger at their real times, the model without a clock and with everything
+ * that may be under way, so it may exceed the ledger but not fall below it: 0 to + 5 %. */
+{
+  const Case *c = &cases[_i];
+  g_autoptr (LsCluster) cluster = new_cluster ();
+  g_autoptr (LsWorkload) workload = ls_workload_new_default (ls_model_new_preset (c->model, NULL),
+                                                             c->tensor * c->data * c->pipeline);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LsSummary) summary = NULL;
+  const LsAccelerator *gpus[4];
+  LsMemoryEstimate estimate;
+  LsSimulation *simulation = NULL;
+  LsJob *job = NULL;
+  double ratio = 0;
+
+  workload->layout = ls_layout (c->tensor, c->data, c->pipeline);
+  workload->seq_len = 1024;
+  workload->micro_batch = 2;
+  workload->global_batch = 2 * 6 * c->data;
+  workload->zero.stage = c->zero;
+  workload->zero.overlap = c->overlap;
+  workload->schedule = c->schedule;
+  workload->sequence_parallel = c->sequence_parallel;
+  workload->recompute.mode = c->recompute;
+  workload->recompute.every = c->every;
+  workload->attention = LS_ATTENTION_FUSED_SOFTMAX;
+  workload->steps = 2;
+  ck_assert (ls_workload_resolve (workload, &error));
+  for (guint i = 0; i < c->pipeline; i++)
+    gpus[i] = ls_cluster_gpu (cluster, 0);
+  ls_memory_fullest (workload, gpus, &estimate);
+  job = ls_job_build (workload, cluster, &error);
+  ck_assert_msg (job != NULL, "%s", error != NULL ? error->message : "");
+  simulation = ls_simulation_new (cluster, workload, job, 1);
+  ck_assert (ls_simulation_run (simulation, NULL, &error));
+  summary = ls_summary_new (simulation);
+  ratio = (double) estimate.allocated_bytes / (double) summary->memory.peak_bytes;
+  ck_assert_msg (ratio >= 1 && ratio <= 1.05, "model / ledger = %.4f", ratio);
+  ls_simulation_free (simulation);
+  ls_job_free (job);
+}
+END_TEST
+
+int main (void) {
+  Suite *suite = suite_create ("ledger");
+  TCase *tcase = tcase_create ("ledger");
+  SRunner *runner = srunner_create (suite);
+  int failed = 0;
+
+  tcase_add_loop_test (tcase, ledger_peak_is_what_the_model_says, 0, (int) G_N_ELEMENTS (cases));
+  suite_add_tcase (suite, tcase);
+  srunner_run_all (runner, CK_NORMAL);
+  failed = srunner_ntests_failed (runner);
+  srunner_free (runner);
+  return failed == 0 ? 0 : 1;
+}
