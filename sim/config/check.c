@@ -236,6 +236,7 @@ static void check_map (Check *c, LsConfigNode *map, const LsSchemaNode *schema) 
 static void check_list (Check *c, LsConfigNode *list, const LsSchemaNode *schema) {
   const LsConfigKey *row = schema->row;
 
+  list->valid = TRUE;
   for (guint i = 0; i < list->items->len; i++) {
     LsConfigNode *item = list->items->pdata[i];
     gsize length = c->path->len;
@@ -249,8 +250,8 @@ static void check_list (Check *c, LsConfigNode *list, const LsSchemaNode *schema
       fault (c, item->position, "%s: %s stands here; takes a map", c->path->str,
              kind_phrase (item));
     g_string_truncate (c->path, length);
+    list->valid = list->valid && item->valid;
   }
-  list->valid = TRUE;
 }
 
 /* A key of a later feature may be given if it says what holds anyway. */
