@@ -20,8 +20,11 @@ static gboolean ring_applies (const LsGroupShape *shape, LsCollectiveOp op) {
 
 static guint ring_runs (const LsGroupShape *shape, LsCollectiveOp op, LsRun *runs) {
   double n = shape->n, share = (n - 1) / n;
-  runs[0] = (LsRun){
-      .pattern = LS_PATTERN_RING, .rounds = shape->n - 1, .flow = share, .memory = ring_memory (n)};
+  runs[0] = (LsRun){.pattern = LS_PATTERN_RING,
+                    .launches = TRUE,
+                    .rounds = shape->n - 1,
+                    .flow = share,
+                    .memory = ring_memory (n)};
   if (op == LS_COLLECTIVE_ALL_REDUCE) {
     runs[0].rounds = 2 * (shape->n - 1);
     runs[0].flow = 2 * share;
@@ -44,13 +47,15 @@ static gboolean tree_applies (const LsGroupShape *shape, LsCollectiveOp op) {
 
 static guint tree_runs (const LsGroupShape *shape, LsCollectiveOp op, LsRun *runs) {
   if (op == LS_COLLECTIVE_ALL_REDUCE) {
-    runs[0] = (LsRun){.pattern = LS_PATTERN_DOUBLE_TREE, .rounds = 1, .flow = 1, .memory = 2};
+    runs[0] = (LsRun){
+        .pattern = LS_PATTERN_DOUBLE_TREE, .launches = TRUE, .rounds = 1, .flow = 1, .memory = 2};
     return 1;
   }
   guint depth = ls_log2_ceil (shape->n);
   for (guint k = 0; k < depth; k++) {
     gboolean reduce = op == LS_COLLECTIVE_REDUCE;
     runs[k] = (LsRun){.pattern = LS_PATTERN_BINOMIAL,
+                      .launches = k == 0,
                       .reversed = reduce,
                       .rounds = 1,
                       .stride = 1u << (reduce ? k : depth - 1 - k),
@@ -69,10 +74,12 @@ static gboolean hierarchical_applies (const LsGroupShape *shape, LsCollectiveOp 
 static guint hierarchical_runs (const LsGroupShape *shape, LsCollectiveOp op, LsRun *runs) {
   double q = shape->n_nodes, m = shape->most;
   LsRun inside = {.pattern = LS_PATTERN_RING_INSIDE,
+                  .launches = TRUE,
                   .rounds = shape->most - 1,
                   .flow = (m - 1) / m,
                   .memory = ring_memory (m)};
   LsRun across = {.pattern = LS_PATTERN_RING_ACROSS,
+                  .launches = TRUE,
                   .rounds = shape->n_nodes - 1,
                   .flow = (q - 1) / q / m,
                   .memory = ring_memory (q)};
@@ -98,7 +105,10 @@ static gboolean pairwise_applies (const LsGroupShape *shape, LsCollectiveOp op) 
 
 static guint pairwise_runs (const LsGroupShape *shape, LsCollectiveOp op, LsRun *runs) {
   (void) op;
-  runs[0] = (LsRun){.pattern = LS_PATTERN_PAIRS, .rounds = shape->n - 1, .flow = 1.0 / shape->n};
+  runs[0] = (LsRun){.pattern = LS_PATTERN_PAIRS,
+                    .launches = TRUE,
+                    .rounds = shape->n - 1,
+                    .flow = 1.0 / shape->n};
   return 1;
 }
 
@@ -111,7 +121,8 @@ static gboolean nvls_applies (const LsGroupShape *shape, LsCollectiveOp op) {
 static guint nvls_runs (const LsGroupShape *shape, LsCollectiveOp op, LsRun *runs) {
   (void) shape;
   (void) op;
-  runs[0] = (LsRun){.pattern = LS_PATTERN_IN_NETWORK, .rounds = 1, .flow = 1, .memory = 2};
+  runs[0] = (LsRun){
+      .pattern = LS_PATTERN_IN_NETWORK, .launches = TRUE, .rounds = 1, .flow = 1, .memory = 2};
   return 1;
 }
 

@@ -17,9 +17,6 @@ static double wire_factor (LsProtocol protocol) {
   }
 }
 
-/* NCCL: a tree reaches 0.92 of the ring's bandwidth. source: NCCL @5067397 src/graph/tuning.cc */
-#define TREE_SHARE 0.92
-
 static gboolean is_tree (const LsRun *run) {
   return run->pattern == LS_PATTERN_DOUBLE_TREE || run->pattern == LS_PATTERN_IN_NETWORK;
 }
@@ -48,7 +45,7 @@ static double link_share (const LsGroupShape *shape, const LsRunLoad *load,
     return tuning->nvls_share.value > 0 ? tuning->nvls_share.value
                                         : 0.8; /* assumption: as NVLink 4, 5 */
   if (load->run.pattern == LS_PATTERN_DOUBLE_TREE)
-    share = TREE_SHARE;
+    share = LS_TREE_SHARE;
   if (shape->n == 2)
     share *= tuning->pair_share.value;
   if (protocol == LS_PROTOCOL_LL)
@@ -110,7 +107,7 @@ static guint in_flight (guint rounds, const LsRunLoad *load, LsProtocol protocol
 }
 
 LsRunCost ls_cost_run (const LsGroupShape *shape, const LsRunLoad *load, LsProtocol protocol,
-                       gint64 bytes, gboolean first) {
+                       gint64 bytes) {
   const LsNodeSpec *node = ls_group_spec (shape, 0);
   const LsLinkTuning *tuning = tuning_of (shape, load);
   LsRunCost cost = {.wire = wire_factor (protocol), .rate_cap = INFINITY};
@@ -118,7 +115,7 @@ LsRunCost ls_cost_run (const LsGroupShape *shape, const LsRunLoad *load, LsProto
   double chunk = is_tree (&load->run) ? flow / shape->most : flow / MAX (1, load->run.rounds);
   guint inside = in_flight (load->inside_rounds, load, protocol);
   guint across = in_flight (load->across_rounds, load, protocol);
-  if (first)
+  if (load->run.launches)
     cost.latency_s = launch_s (node, load, tuning, protocol);
   if (inside > 0)
     cost.latency_s += inside * inside_hop_s (node, load, tuning, protocol, chunk, bytes);

@@ -152,7 +152,7 @@ static LsTransfer *transfer_new (LsNet *net, const LsGroupShape *shape, const Ls
     const LsRunLoad *load = &plan->runs[i];
     LsRunCost cost = {.latency_s = latency_s, .wire = 1, .rate_cap = INFINITY};
     if (shape != NULL)
-      cost = ls_cost_run (shape, load, choice->protocol, descriptor->bytes, i == 0);
+      cost = ls_cost_run (shape, load, choice->protocol, descriptor->bytes);
     double flow = load->run.flow * (double) descriptor->bytes;
     phases[i] = (LsPhase){
         .latency_ps = seconds_to_ps (cost.latency_s),
@@ -309,11 +309,11 @@ const LsTransfer *ls_net_transfer (LsNet *net, const guint *gpus, guint n,
   else if (copy)
     transfer = copy_transfer_new (net, gpus[0], descriptor);
   else {
-    LsGroupPlans *plans = ls_group_plans_new (net->topology, gpus, n);
+    gboolean message = descriptor->op == LS_COLLECTIVE_SEND_RECV;
+    LsGroupPlans *plans = ls_group_plans_new (net->topology, gpus, message ? 2 : n);
     g_ptr_array_add (net->owned_plans, plans);
-    transfer = descriptor->op == LS_COLLECTIVE_SEND_RECV
-                   ? message_transfer_new (net, plans, descriptor)
-                   : group_transfer_new (net, plans, descriptor);
+    transfer = message ? message_transfer_new (net, plans, descriptor)
+                       : group_transfer_new (net, plans, descriptor);
   }
   g_ptr_array_add (net->owned, transfer);
   return transfer;
@@ -344,4 +344,8 @@ LsNetEstimate ls_net_estimate (LsNet *net, const guint *gpus, guint n,
         estimate.algbw_bytes_per_s * ls_collective_bus_factor (descriptor->op, n);
   }
   return estimate;
+}
+
+char *ls_net_describe_route (const LsNet *net, guint gpu_a, guint gpu_b) {
+  return ls_topology_describe_route (net->topology, gpu_a, gpu_b);
 }

@@ -59,25 +59,39 @@ static LsPlan *find_plan (LsGroupPlans *plans, LsUsages *usages, LsCollectiveOp 
   return *plan;
 }
 
-/* Time alone; INFINITY when the protocol cannot run it. */
+/* Time alone; INFINITY when the protocol cannot run it. No flow is taken to be faster than `limit`. */
 static double time_s (const LsGroupShape *shape, const LsPlan *plan, LsProtocol protocol,
-                      gint64 bytes) {
+                      gint64 bytes, double limit) {
   double sum = 0;
   for (guint i = 0; i < plan->n_runs; i++) {
     if (!ls_cost_allows (shape, &plan->runs[i], protocol))
       return INFINITY;
-    LsRunCost cost = ls_cost_run (shape, &plan->runs[i], protocol, bytes, i == 0);
+    LsRunCost cost = ls_cost_run (shape, &plan->runs[i], protocol, bytes);
+    cost.rate = MIN (cost.rate, limit);
     sum += ls_cost_run_s (&plan->runs[i], &cost, bytes);
   }
   return sum;
 }
 
-static void consider (LsChoice *best, const LsGroupShape *shape, LsPlan *plan, gint64 bytes) {
+static void consider (LsChoice *best, const LsGroupShape *shape, LsPlan *plan, gint64 bytes,
+                      double limit) {
   for (guint protocol = 0; protocol < LS_N_PROTOCOLS; protocol++) {
-    double t = time_s (shape, plan, (LsProtocol) protocol, bytes);
+    double t = time_s (shape, plan, (LsProtocol) protocol, bytes, limit);
     if (t < best->time_s)
       *best = (LsChoice){.plan = plan, .protocol = (LsProtocol) protocol, .time_s = t};
   }
+}
+
+/* NCCL takes a tree of all-reduce for half as fast as the ring's bus bandwidth, whatever the links, and
+ * so keeps to rings for large messages even where trees would spare the network: its choice is
+ * followed. source: NCCL @5067397 src/graph/tuning.cc */
+static double tree_limit (LsGroupPlans *plans, LsUsages *usages, LsCollectiveOp op,
+                          const LsAlgorithmRecord *algorithm) {
+  if (algorithm->id != LS_ALGORITHM_TREE || op != LS_COLLECTIVE_ALL_REDUCE ||
+      ls_group_spec (plans->shape, 0)->ideal)
+    return INFINITY;
+  const LsPlan *ring = find_plan (plans, usages, op, ls_algorithm_find (LS_ALGORITHM_RING));
+  return 0.5 * LS_TREE_SHARE * ring->runs[0].rate;
 }
 
 LsChoice ls_group_plans_choose (LsGroupPlans *plans, LsUsages *usages, LsCollectiveOp op,
@@ -94,7 +108,7 @@ LsChoice ls_group_plans_choose (LsGroupPlans *plans, LsUsages *usages, LsCollect
       continue;
     LsPlan *plan = find_plan (plans, usages, op, record);
     if (plan != NULL)
-      consider (&best, plans->shape, plan, bytes);
+      consider (&best, plans->shape, plan, bytes, tree_limit (plans, usages, op, record));
   }
   LS_REQUIRE (best.plan != NULL, "no algorithm for %s", ls_collective_op_name (op));
   return best;
@@ -104,10 +118,11 @@ LsChoice ls_group_plans_choose_message (LsGroupPlans *plans, LsUsages *usages, g
   LS_REQUIRE (plans->shape->n == 2, "a message between %u", plans->shape->n);
   LsChoice best = {.time_s = INFINITY};
   if (plans->message == NULL) {
-    LsRun run = {.pattern = LS_PATTERN_BINOMIAL, .rounds = 1, .stride = 1, .flow = 1};
+    LsRun run = {
+        .pattern = LS_PATTERN_BINOMIAL, .launches = TRUE, .rounds = 1, .stride = 1, .flow = 1};
     plans->message = plan_new (plans->shape, usages, &run, 1);
   }
-  consider (&best, plans->shape, plans->message, bytes);
+  consider (&best, plans->shape, plans->message, bytes, INFINITY);
   return best;
 }
 

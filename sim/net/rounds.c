@@ -119,8 +119,9 @@ static void node_to_node (const LsGroupShape *shape, LsUsages *usages, guint i, 
 static void ring (const LsGroupShape *shape, LsUsages *usages, gboolean closed, gboolean reversed) {
   guint q = shape->n_nodes;
   for (guint i = 0; i < q; i++) {
-    Ends ends = {.first_receives = closed || i > 0,
-                 .last_sends = closed || i + 1 < q,
+    gboolean passes = closed || (i > 0 && i + 1 < q);
+    Ends ends = {.first_receives = passes,
+                 .last_sends = passes,
                  .wraps = closed && q == 1,
                  .reversed = reversed};
     ring_in_node (shape, usages, i, 1, ends);

@@ -29,6 +29,7 @@ typedef enum { LS_PATTERNS (LS_ENUM_PATTERN) LS_N_PATTERNS } LsPattern;
 typedef struct {
   LsPattern pattern;
   gboolean reversed; /* towards the root */
+  gboolean launches; /* begins a kernel: launch and base latency come first */
   guint rounds;
   guint stride;  /* BINOMIAL: distance in members */
   double flow;   /* bytes of the largest flow over the whole run / bytes of the descriptor */

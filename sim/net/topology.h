@@ -89,3 +89,5 @@ guint ls_topology_n_resources (const LsTopology *topology);
 double ls_node_link_efficiency (const LsNodeSpec *node);
 double ls_nic_set_efficiency (const LsCluster *cluster, const LsNodeSpec *node,
                               const LsNicSet *set);
+/* "GPU 3 to GPU 17, ..." and every resource on the way (transfer full). */
+char *ls_topology_describe_route (const LsTopology *topology, guint gpu_a, guint gpu_b);

@@ -1,0 +1,219 @@
+/* `cluster` in scenario files: shipped topologies, short forms, defaults, and every fault of meaning
+ * with the place and the words of its message. */
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "clusters.h"
+#include "config/tables.h"
+
+typedef struct {
+  LsConfigSchema *schema;
+  LsConfigErrors *errors;
+  LsConfigBuilder *builder;
+  LsConfig *config;
+  LsCluster *cluster;
+} Bench;
+
+/* Reads `text` (NULL: none) over the file (NULL: none), with one --set (NULL: none). */
+static Bench read_cluster (const char *file, const char *text, const char *set) {
+  static const LsConfigKey *const tables[] = {ls_config_keys, ls_config_later_keys, ls_cluster_keys,
+                                              NULL};
+  Bench bench = {.schema = ls_config_schema_new (tables), .errors = ls_config_errors_new ()};
+  bench.builder = ls_config_builder_new (bench.schema);
+  if (file != NULL) {
+    g_autofree char *path = g_build_filename (LS_TEST_SOURCE_DIR, file, NULL);
+    ls_config_builder_add_file (bench.builder, path);
+  }
+  if (text != NULL)
+    ls_config_builder_add_text (bench.builder, "test.yaml", text, -1);
+  if (set != NULL)
+    ls_config_builder_set (bench.builder, set);
+  ls_config_builder_optional (bench.builder, "lockstep");
+  ls_config_builder_optional (bench.builder, "jobs");
+  bench.config = ls_config_builder_build (bench.builder, bench.errors);
+  if (bench.config != NULL && ls_config_is_readable (bench.config))
+    bench.cluster = ls_cluster_new (bench.config, bench.errors);
+  return bench;
+}
+
+static void finish (Bench *bench) {
+  ls_cluster_free (bench->cluster);
+  ls_config_free (bench->config);
+  ls_config_builder_free (bench->builder);
+  ls_config_errors_free (bench->errors);
+  ls_config_schema_free (bench->schema);
+}
+
+static LsCluster *good (Bench *bench) {
+  g_autofree char *text = ls_config_errors_text (bench->errors);
+  ck_assert_msg (bench->cluster != NULL && text[0] == '\0', "faults:\n%s", text);
+  return bench->cluster;
+}
+
+START_TEST (shipped_topologies) {
+  static const struct {
+    const char *file;
+    guint gpus, fabrics;
+  } rows[] = {{"topologies/dgx1-v100.yaml", 8, 1},
+              {"topologies/dgx-a100.yaml", 128, 2},
+              {"topologies/dgx-h100.yaml", 64, 2},
+              {"topologies/pcie-workstation.yaml", 0, 1},
+              {"topologies/cloud-8gpu.yaml", 8, 1}};
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
+    Bench bench = read_cluster (rows[i].file, NULL, NULL);
+    LsCluster *cluster = good (&bench);
+    if (rows[i].gpus > 0)
+      ck_assert_uint_eq (ls_cluster_n_gpus (cluster), rows[i].gpus);
+    ck_assert_uint_eq (ls_cluster_n_fabrics (cluster), rows[i].fabrics);
+    g_autoptr (LsNet) net = ls_net_new (cluster, NULL);
+    guint gpus[] = {0, 1};
+    LsDescriptor all_reduce = {.op = LS_COLLECTIVE_ALL_REDUCE, .bytes = 1 << 26};
+    ck_assert (ls_net_estimate (net, gpus, 2, &all_reduce).time_s > 0);
+    g_autofree char *text = ls_net_describe (cluster);
+    ck_assert_ptr_nonnull (strstr (text, ls_cluster_gpu (cluster, 0)->title));
+    finish (&bench);
+  }
+}
+END_TEST
+
+START_TEST (nodes_can_be_overridden) {
+  Bench bench = read_cluster ("topologies/dgx-a100.yaml", NULL, "cluster.nodes=128");
+  ck_assert_uint_eq (ls_cluster_n_gpus (good (&bench)), 1024);
+  ck_assert_uint_eq (ls_cluster_gpu_node (bench.cluster, 1023), 127);
+  ck_assert_uint_eq (ls_cluster_gpu_local (bench.cluster, 1023), 7);
+  finish (&bench);
+}
+END_TEST
+
+/* A preset alone; nodes default to one, the fabric to the defaults. */
+START_TEST (short_form) {
+  Bench bench = read_cluster (NULL, "cluster: {nodes: 2, node: dgx-h100}", NULL);
+  const LsCluster *cluster = good (&bench);
+  const LsNodeSpec *node = ls_cluster_node (cluster, 0);
+  ck_assert_uint_eq (node->gpus, 8);
+  ck_assert_uint_eq (node->nic_sets[0].count, 8);
+  ck_assert (fabs (node->nic_sets[0].bytes_per_s - 50e9) < 1);
+  ck_assert_str_eq (ls_cluster_fabric (cluster, 0)->name, "compute");
+  ck_assert_uint_eq (ls_cluster_fabric (cluster, 0)->rails, 8);
+  finish (&bench);
+}
+END_TEST
+
+/* Keys over a preset, and a node from nothing. */
+START_TEST (keys_over_presets) {
+  Bench bench =
+      read_cluster (NULL,
+                    "cluster:\n  node:\n    preset: dgx-a100\n    gpu: a100-sxm-40gb\n    nics: 4\n"
+                    "    intra: {rate: 20 GB/s}\n    host: {pcie: pcie5, cores: 32}\n"
+                    "    tuning: {protocol: ideal, hop: 2 us, efficiency: 90 %}\n",
+                    NULL);
+  const LsNodeSpec *node = ls_cluster_node (good (&bench), 0);
+  ck_assert_str_eq (node->gpu->name, "a100-sxm-40gb");
+  ck_assert_uint_eq (node->nic_sets[0].count, 4);
+  ck_assert (fabs (node->link_bytes_per_s - 20e9) < 1);
+  ck_assert (fabs (node->pcie_bytes_per_s - 63e9) < 1);
+  ck_assert_uint_eq (node->host_cores, 32);
+  ck_assert (node->ideal && node->hop_ps == 2000000);
+  ck_assert (fabs (ls_node_link_efficiency (node) - 0.9) < 1e-12);
+  finish (&bench);
+  bench = read_cluster (NULL, "cluster: {nodes: 3, node: {gpu: l4, gpus: 4, nic: roce-100}}", NULL);
+  node = ls_cluster_node (good (&bench), 0);
+  ck_assert_int_eq (node->joint, LS_JOINT_NONE);
+  ck_assert_uint_eq (node->nic_sets[0].count, 1);
+  ck_assert_uint_eq (ls_cluster_n_gpus (bench.cluster), 12);
+  finish (&bench);
+}
+END_TEST
+
+/* One bad scenario per row: where, and words that the message must hold. */
+START_TEST (faults) {
+  static const struct {
+    const char *text, *at, *words;
+  } rows[] = {
+      {"cluster: {node: dgx-h1000}", "test.yaml:1:", "dgx-h100"},
+      {"cluster:\n  node: {gpu: h100sxm}", "test.yaml:2:", "h100-sxm"},
+      {"cluster: {node: {gpus: 8}}", "test.yaml:1:", "preset"},
+      {"cluster: {nodes: 2, node: {gpu: l4, gpus: 4}}", "test.yaml:1:", "adapters"},
+      {"cluster: {node: {gpu: l4, gpus: 4, intra: switch}}", "test.yaml:1:", "links"},
+      {"cluster: {node: {gpu: h100-sxm-80gb, gpus: 4, intra: cube-mesh}}", "test.yaml:1:", "8"},
+      {"cluster: {node: {gpu: h100-sxm-80gb, intra: {kind: switch, link: nvlnk4}}}",
+       "test.yaml:1:", "nvlink4"},
+      {"cluster: {node: {preset: dgx-h100, nic: cx99}}", "test.yaml:1:", "cx99"},
+      {"cluster: {node: {preset: dgx-h100, nics: {fast: {count: 2}}}}", "test.yaml:1:", "rate"},
+      {"cluster: {nodes: 2, node: {preset: dgx-h100, nics: {compute: {fabric: blue}}}}",
+       "test.yaml:1:", "blue"},
+      {"cluster: {nodes: 2, node: dgx-h100, fabric: {rails: 9}}", "test.yaml:1:", "9 rails"},
+      {"cluster: {nodes: 2, node: dgx-h100, fabric: {rails: 1, leaf_radix: 8}}",
+       "test.yaml:1:", "leaf switch of 8 ports"},
+      {"cluster: {nodes: 0, node: dgx-h100}", "test.yaml:1:", "nodes"},
+      {"cluster: {nodes: 2, node: dgx-h100, fabric: {link: 0 Gb/s}}", "test.yaml:1:", "link"},
+      {"cluster: {nodes: 2, node: dgx-h100, fabric: {link: 400}}", "test.yaml:1:", "Gb/s"},
+      {"cluster: {nodes: 2, node: dgx-h100, fabric: {oversubscription: 0.5}}",
+       "test.yaml:1:", "oversubscription"},
+      {"cluster: {nodes: 2, node: dgx-h100, fabric: {kind: dragonfly}}", "test.yaml:1:", "not yet"},
+      {"cluster: {node: {preset: dgx-h100, mig: 1g.10gb}}", "test.yaml:1:", "not yet"},
+      {"cluster: {node: dgx-h100, links: {a: {target: x}}}", "test.yaml:1:", "not yet"},
+      {"cluster: {node: {preset: dgx-h100, tuning: {efficiency: 120 %}}}",
+       "test.yaml:1:", "efficiency"},
+      {"cluster: {node: dgx-h100, storage: {read: 1 GB/s}}", "test.yaml:1:", "write"},
+      {"cluster: {node: dgx-h100, storage: {read: 1 GB/s, write: 1 GB/s, fabric: red}}",
+       "test.yaml:1:", "red"},
+      {"cluster: {node: {gpu: l4}, storage: {read: 1 GB/s, write: 1 GB/s}}",
+       "test.yaml:1:", "adapter"},
+      {"cluster: {groups: {a: {node: dgx-h100}, b: {node: dgx-a100}}}",
+       "test.yaml:1:", "not supported yet"},
+      {"cluster: {node: tpu-v4-host}", "test.yaml:1:", "torus"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
+    Bench bench = read_cluster (NULL, rows[i].text, NULL);
+    g_autofree char *text = ls_config_errors_text (bench.errors);
+    ck_assert_msg (ls_config_errors_any (bench.errors), "accepted: %s", rows[i].text);
+    ck_assert_msg (strstr (text, rows[i].at) != NULL && strstr (text, rows[i].words) != NULL,
+                   "%s\nwants \"%s\" at %s, got:\n%s", rows[i].text, rows[i].words, rows[i].at,
+                   text);
+    finish (&bench);
+  }
+}
+END_TEST
+
+/* Keys that cannot matter are warned about and the cluster is built. */
+START_TEST (keys_without_effect) {
+  static const struct {
+    const char *text, *words;
+  } rows[] = {
+      {"cluster: {nodes: 2, node: dgx-h100, fabric: {kind: single-switch, routing: ecmp}}",
+       "routing"},
+      {"cluster: {nodes: 2, node: dgx-h100, fabric: {hop_latency: 1 us, tuning: {hop: 9 us}}}",
+       "hop_latency"},
+      {"cluster: {node: {gpu: l4, gpus: 4, intra: {kind: pcie, links: 4}}}", "links"},
+      {"cluster: {node: dgx-h100, fabric: {link: 100 Gb/s}}", "one node"},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
+    Bench bench = read_cluster (NULL, rows[i].text, NULL);
+    ck_assert_ptr_nonnull (bench.cluster);
+    ls_config_warn_unused (bench.config, bench.errors);
+    g_autofree char *text = ls_config_errors_text (bench.errors);
+    ck_assert_msg (strstr (text, "warning") != NULL && strstr (text, rows[i].words) != NULL,
+                   "%s: %s", rows[i].text, text);
+    finish (&bench);
+  }
+}
+END_TEST
+
+int main (void) {
+  Suite *suite = suite_create ("net config");
+  TCase *tests = tcase_create ("config");
+  tcase_add_test (tests, shipped_topologies);
+  tcase_add_test (tests, nodes_can_be_overridden);
+  tcase_add_test (tests, short_form);
+  tcase_add_test (tests, keys_over_presets);
+  tcase_add_test (tests, faults);
+  tcase_add_test (tests, keys_without_effect);
+  suite_add_tcase (suite, tests);
+  SRunner *runner = srunner_create (suite);
+  srunner_run_all (runner, CK_ENV);
+  int failed = srunner_ntests_failed (runner);
+  srunner_free (runner);
+  return failed == 0 ? 0 : 1;
+}
