@@ -137,14 +137,14 @@ static void write_ranks (Sink *sink, const LsTraceMeta *meta, const LsTraceSelec
     insert (sink, rank_class, "iii", (gint64) i, (gint64) selection->class_rank[i],
             (gint64) selection->class_size[i]);
   sqlite3_stmt *rank = prepare (sink, "INSERT INTO rank VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
-  sqlite3_stmt *stream = prepare (sink, "INSERT OR IGNORE INTO rank_stream VALUES(?,?)");
+  sqlite3_stmt *stream = prepare (sink, "INSERT OR IGNORE INTO rank_stream VALUES(?,?,?)");
   for (guint i = 0; i < meta->n_ranks; i++) {
     const LsTraceRank *r = &meta->ranks[i];
     insert (sink, rank, "iiisnnsinnnnn", (gint64) i, (gint64) r->job, (gint64) r->job_rank, r->role,
             (gint64) r->node, (gint64) r->device, r->mig, (gint64) selection->class_of[i],
             (gint64) r->dp, (gint64) r->tp, (gint64) r->pp, (gint64) r->cp, (gint64) r->ep);
     for (guint s = 0; s < r->n_streams && ls_trace_selection_has (selection, i); s++)
-      insert (sink, stream, "ii", (gint64) i, (gint64) r->streams[s]);
+      insert (sink, stream, "iii", (gint64) i, (gint64) r->streams[s], (gint64) s);
   }
   sqlite3_finalize (rank_class);
   sqlite3_finalize (rank);

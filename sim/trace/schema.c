@@ -26,9 +26,9 @@ static const char tables[] =
     " node INTEGER, rank INTEGER, source TEXT, target TEXT, tier TEXT, capacity REAL NOT NULL,"
     " unit TEXT NOT NULL);"
     "CREATE TABLE stream(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
-    /* which streams a rank has that has rows in `event` (the tracks of a viewer) */
-    "CREATE TABLE rank_stream(rank INTEGER, stream_id INTEGER, PRIMARY KEY(rank,stream_id))"
-    " WITHOUT ROWID;"
+    /* the streams of a rank that has rows in `event`; position 0 is the one whose time is accounted */
+    "CREATE TABLE rank_stream(rank INTEGER, stream_id INTEGER, position INTEGER NOT NULL,"
+    " PRIMARY KEY(rank,stream_id)) WITHOUT ROWID;"
     "CREATE TABLE comm_group(id INTEGER PRIMARY KEY, job_id INTEGER NOT NULL,"
     " axis_id INTEGER NOT NULL, size INTEGER NOT NULL);"
     "CREATE TABLE comm_member(group_id INTEGER, position INTEGER, rank INTEGER,"
