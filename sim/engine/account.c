@@ -49,12 +49,16 @@ void ls_account_main_start (LsEngine *e, guint32 rank) {
   const gint64 since_ps = state->accounted_ps;
   gint64 to_ps = e->now_ps; /* [to, now] is charged */
   LsCause cause = ls_stream_at (e, rank, LS_MAIN_STREAM)->cause;
+  /* What is charged when the history does not reach back far enough: the part of a chain of
+   * communications on one stream, each begun when the one before ended. */
+  guint8 forgotten = e->idle_part;
   while (to_ps > since_ps) {
     const LsHistory *entry = ls_account_find (e, cause);
     if (!entry || entry->end_ps > to_ps) {
-      charge (state, e->idle_part, to_ps - since_ps);
+      charge (state, forgotten, to_ps - since_ps);
       return;
     }
+    forgotten = entry->cause.stream == cause.stream && entry->cause.ordinal >= 0 ? entry->part : e->idle_part;
     gint64 end_ps = MAX (entry->end_ps, since_ps);
     gint64 start_ps = CLAMP (entry->start_ps, since_ps, end_ps);
     gint64 ready_ps = CLAMP (entry->ready_ps, since_ps, start_ps);

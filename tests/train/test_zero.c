@@ -96,6 +96,18 @@ START_TEST (buckets_hide_behind_the_last_backward)
 }
 END_TEST
 
+START_TEST (long_chains_are_charged_in_full)
+/* Without overlap 24 reductions of a quarter of a layer follow each other: all their time is exposed data
+ * communication, however many they are. Exact. */
+{
+  LsWorkload *workload = zero_workload (0, FALSE, 2, 1);
+  workload->zero.bucket_bytes = PARAMETERS * 2 / 4;
+  g_autoptr (TestRun) run = test_run (workload, &layer, &slow_net);
+  ck_assert_int_eq (test_part_ps (run, 0, LS_PART_EXPOSED_DATA),
+                    3 * LAYERS * 4 * (LATENCY_PS + PARAMETERS * 2 / 4 * 10));
+}
+END_TEST
+
 START_TEST (small_buckets_cut_a_layer)
 /* A bucket smaller than a layer's gradients: the layer is reduced in equal parts, no more than its backward
  * has operations; the bytes are the same. */
@@ -122,6 +134,7 @@ int main (void) {
                                 live_layers_are_prefetch_plus_one,
                                 gathers_hide_behind_compute,
                                 buckets_hide_behind_the_last_backward,
+                                long_chains_are_charged_in_full,
                                 small_buckets_cut_a_layer,
                                 reductions_do_not_run_away};
   return test_main ("zero", tests, G_N_ELEMENTS (tests));
