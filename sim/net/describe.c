@@ -118,9 +118,11 @@ static void describe_fabric (GString *text, const LsTopology *topology, guint f)
   g_autofree char *hop = seconds (fabric->hop_latency_ps);
   if (topology->n_nodes < 2 && !ls_cluster_storage (topology->cluster)->present)
     return;
-  g_string_append_printf (text, "fabric %s: %s, %s through a switch, routing %s\n", fabric->name,
+  g_string_append_printf (text, "fabric %s: %s, %s through a switch%s%s\n", fabric->name,
                           ls_fabric_kind_name (fabric->kind), hop,
-                          ls_routing_name (fabric->routing));
+                          fabric->kind == LS_FABRIC_FAT_TREE ? ", routing " : "",
+                          fabric->kind == LS_FABRIC_FAT_TREE ? ls_routing_name (fabric->routing)
+                                                             : "");
   if (fabric->kind == LS_FABRIC_FAT_TREE)
     describe_tree (text, fabric, map, topology);
 }
