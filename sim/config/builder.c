@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-typedef enum { LAYER_FILE, LAYER_TEXT, LAYER_SET, LAYER_UNSET } LayerKind;
+typedef enum { LAYER_FILE, LAYER_TEXT, LAYER_SET, LAYER_OPTION, LAYER_UNSET } LayerKind;
 
 typedef struct {
   LayerKind kind;
@@ -92,12 +92,19 @@ void ls_config_builder_unset (LsConfigBuilder *builder, const char *path) {
              path, strlen (path));
 }
 
+void ls_config_builder_set_as (LsConfigBuilder *builder, const char *option, const char *path,
+                               const char *value) {
+  g_autofree char *assignment = g_strdup_printf ("%s=%s", path, value);
+
+  add_layer (builder->options, LAYER_OPTION, g_strdup (option), assignment, strlen (assignment));
+}
+
 void ls_config_builder_optional (LsConfigBuilder *builder, const char *key) {
   g_ptr_array_add (builder->optional, g_strdup (key));
 }
 
-/* Puts @value (transfer full) at the end of a path of new maps; empties @segments. A map that the schema knows as a
- * list becomes a patch when the next segment is an index. */
+/* Puts @value (transfer full) at the end of a path of new maps; empties @segments. A map that the
+ * schema knows as a list becomes a patch when the next segment is an index. */
 static LsConfigNode *wrap_in_path (const LsConfigSchema *schema, const char *path, char **segments,
                                    const char *file, LsConfigNode *value) {
   guint count = g_strv_length (segments);
@@ -116,38 +123,50 @@ static LsConfigNode *wrap_in_path (const LsConfigSchema *schema, const char *pat
   return value;
 }
 
-/* The document that an option stands for; NULL after an error. */
-static LsConfigNode *read_option (const LsConfigBuilder *builder, const Layer *layer,
-                                  GStringChunk *names, LsConfigErrors *errors) {
-  const char *file = g_string_chunk_insert_const (names, layer->name);
-  LsConfigPosition position = {file, 0, 1};
-  int end = layer->kind == LAYER_SET ? ls_config_path_end (layer->text) : (int) layer->length;
-  g_autofree char *path = NULL;
-  g_auto (GStrv) segments = NULL;
+/* Splits an option into the segments of its path and the offset of its value (the end of the text
+ * for --unset). NULL after an error. */
+static char **split_option (const Layer *layer, const char *file, int *value,
+                            LsConfigErrors *errors) {
+  int end = layer->kind == LAYER_UNSET ? -1 : ls_config_path_end (layer->text);
+  g_autofree char *path =
+      g_strchomp (end < 0 ? g_strdup (layer->text) : g_strndup (layer->text, (gsize) end));
   g_autoptr (GError) error = NULL;
-  LsConfigNode *value;
   int column = 0;
+  g_auto (GStrv) segments = ls_config_path_split (path, &column, &error);
+  LsConfigPosition position = {file, 0, 1 + column};
 
-  if (end < 0) {
+  *value = end < 0 ? (int) layer->length : end + 1;
+  if (layer->kind != LAYER_UNSET && end < 0 && (segments != NULL || path[0] == '\0')) {
     ls_config_errors_add (errors, LS_CONFIG_FAULT_ERROR, position,
                           "'%s' sets nothing; write PATH=VALUE, for instance cluster.nodes=16",
                           layer->text);
     return NULL;
   }
-  path = g_strchomp (g_strndup (layer->text, (gsize) end));
-  segments = ls_config_path_split (path, &column, &error);
-  if (segments == NULL) {
-    position.column += column;
+  if (segments == NULL)
     ls_config_errors_add (errors, LS_CONFIG_FAULT_ERROR, position, "%s", error->message);
+  return g_steal_pointer (&segments);
+}
+
+/* The document that an option stands for; NULL after an error. */
+static LsConfigNode *read_option (const LsConfigBuilder *builder, const Layer *layer,
+                                  GStringChunk *names, LsConfigErrors *errors) {
+  const char *file = g_string_chunk_insert_const (names, layer->name);
+  LsConfigPosition position = {file, 0, 1};
+  int start = 0;
+  g_auto (GStrv) segments = split_option (layer, file, &start, errors);
+  /* The path of an option of its own was not written by the user. */
+  int column = layer->kind == LAYER_OPTION ? 1 : start + 1;
+  LsConfigNode *value;
+
+  if (segments == NULL)
     return NULL;
-  }
-  if (layer->kind == LAYER_SET)
-    value = ls_config_node_read_option (layer->name, layer->text + end + 1, end + 2, names, errors);
-  else
+  if (layer->kind == LAYER_UNSET)
     value = ls_config_node_new_scalar ("null", position);
+  else
+    value = ls_config_node_read_option (layer->name, layer->text + start, column, names, errors);
   if (value == NULL)
     return NULL;
-  return wrap_in_path (builder->schema, path, segments, file, value);
+  return wrap_in_path (builder->schema, layer->text, segments, file, value);
 }
 
 static LsConfigNode *read_layer (const LsConfigBuilder *builder, const Layer *layer,

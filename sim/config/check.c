@@ -294,6 +294,13 @@ static void check_map_value (Check *c, LsConfigNode *node, const LsSchemaNode *s
   }
 }
 
+/* A word beside a list of numbers: "all". The words of a list of words are its items. */
+static gboolean stands_for_list (const LsConfigNode *node, const LsConfigKey *row) {
+  return node->kind == LS_CONFIG_NODE_SCALAR && row->type != LS_CONFIG_WORD &&
+         ls_config_key_choices (row) != NULL &&
+         g_strv_contains (ls_config_key_choices (row), node->text);
+}
+
 static void check_value (Check *c, LsConfigNode *node, const LsSchemaNode *schema,
                          LsConfigPosition key) {
   const LsConfigKey *row = schema->row;
@@ -310,9 +317,7 @@ static void check_value (Check *c, LsConfigNode *node, const LsSchemaNode *schem
     check_scalar (c, node, row);
   else if (node->kind == LS_CONFIG_NODE_LIST)
     check_list (c, node, schema);
-  else if ((row->flags & LS_CONFIG_ONE_OR_LIST) ||
-           (node->kind == LS_CONFIG_NODE_SCALAR && ls_config_key_choices (row) != NULL &&
-            g_strv_contains (ls_config_key_choices (row), node->text)))
+  else if ((row->flags & LS_CONFIG_ONE_OR_LIST) || stands_for_list (node, row))
     check_scalar (c, node, row);
   else {
     g_autofree char *takes = ls_config_key_takes (row);

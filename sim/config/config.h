@@ -62,6 +62,9 @@ void ls_config_builder_add_text (LsConfigBuilder *builder, const char *name, con
  * files, in the order given. */
 void ls_config_builder_set (LsConfigBuilder *builder, const char *assignment);
 void ls_config_builder_unset (LsConfigBuilder *builder, const char *path);
+/* The same as set for an option of its own that stands for a key; faults name it: "--seed". */
+void ls_config_builder_set_as (LsConfigBuilder *builder, const char *option, const char *path,
+                               const char *value);
 /* The top-level key @key may be missing although its row is required. */
 void ls_config_builder_optional (LsConfigBuilder *builder, const char *key);
 

@@ -82,8 +82,8 @@ static void add_syntax_error (Reader *reader) {
     position.line = MAX (fault->line, 1);
     position.column = MAX (fault->column, 1);
   }
-  ls_config_errors_add (reader->errors, LS_CONFIG_FAULT_ERROR, position, "not readable as YAML: %s",
-                        fault->msg);
+  ls_config_errors_add (reader->errors, LS_CONFIG_FAULT_ERROR, position, "not readable as %s: %s",
+                        g_str_has_suffix (reader->file, ".json") ? "JSON" : "YAML", fault->msg);
 }
 
 static struct fy_event *next_event (Reader *reader) {
