@@ -166,17 +166,17 @@ END_TEST
 START_TEST (two_runs_agree)
 /* Same input, same bits: time and every account of every rank. */
 {
-  gint64 sums[2] = {0, 0};
+  guint64 sums[2] = {0, 0};
   for (guint i = 0; i < 2; i++) {
     LsWorkload *workload = test_workload (2, 2, 4, 8, 6);
     workload->zero.stage = 2;
     g_autoptr (TestRun) run = test_run (workload, &layer, &net);
     for (guint rank = 0; rank < 16; rank++)
       for (guint part = 0; part < LS_N_PARTS; part++)
-        sums[i] = sums[i] * 31 + test_part_ps (run, rank, (LsPart) part);
-    sums[i] += ls_engine_now_ps (run->engine);
+        sums[i] = sums[i] * 31 + (guint64) test_part_ps (run, rank, (LsPart) part);
+    sums[i] += (guint64) ls_engine_now_ps (run->engine);
   }
-  ck_assert_int_eq (sums[0], sums[1]);
+  ck_assert_uint_eq (sums[0], sums[1]);
 }
 END_TEST
 
