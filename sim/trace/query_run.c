@@ -268,7 +268,7 @@ gboolean ls_trace_database_query (LsTraceDatabase *database, const char *sql,
                                   const char *const *parameters, const LsQueryOptions *options,
                                   LsQuerySink sink, gpointer self, LsQueryResult *result,
                                   GError **error) {
-  LsQueryResult unused;
+  LsQueryResult unused = {0};
   result = result != NULL ? result : &unused;
   *result = (LsQueryResult){0};
   g_autoptr (GPtrArray) statements = prepare_all (database, sql, error);

@@ -30,8 +30,7 @@ static void set_up_ops (LsRecorder *recorder) {
       recorder->streams[r] = g_new0 (LsIdMap, MAX (meta->ranks[r].n_streams, 1));
   recorder->collectives = g_new0 (LsIdMap, MAX (meta->n_groups, 1));
   recorder->group_seen = g_new0 (gboolean, MAX (meta->n_groups, 1));
-  const LsRecorderOptions *options = &recorder->options;
-  if (!options->filter_steps || options->first_step <= 0)
+  if (ls_recorder_has_step (&recorder->options, 0))
     ls_trace_series_record (recorder->series, TRUE, 0);
 }
 
@@ -140,7 +139,6 @@ static gboolean finish (LsRecorder *recorder, const char *status, gint64 end_ps,
   if (!ls_trace_writer_finish (recorder->writer, error))
     return FALSE;
   sqlite3_busy_timeout (recorder->db, 10 * 60 * 1000);
-  /* The journal mode of other connections: DELETE leaves no empty journal file behind. */
   return write_values (recorder, status, error) && build_indexes (recorder, error) &&
          ls_database_run (recorder->db, "PRAGMA journal_mode=DELETE", error);
 }

@@ -41,10 +41,12 @@ typedef struct {
   gboolean all_ranks;
   const guint *ranks; /* exactly these, if n_ranks > 0; borrowed during the call */
   guint n_ranks;
-  gint64 first_step, last_step; /* rows of these steps only; both 0: all */
-  gboolean filter_steps;        /* the two above count */
-  volatile gint *stop;          /* set to 1 when writing fails (for ls_engine_run), or NULL */
-  const char *vfs;              /* SQLite file system, NULL: the usual one */
+  gboolean filter_steps;        /* rows only of the steps below; FALSE: of all */
+  gint64 first_step, last_step; /* with filter_steps: from..to */
+  const gint64 *steps; /* with n_steps > 0: of these instead; borrowed as the metadata is */
+  guint n_steps;
+  volatile gint *stop; /* set to 1 when writing fails (for ls_engine_run), or NULL */
+  const char *vfs;     /* SQLite file system, NULL: the usual one */
 } LsRecorderOptions;
 
 /* One rank's share of a step. */
@@ -97,6 +99,8 @@ typedef struct {
 } LsRecorderStats;
 LsRecorderStats ls_recorder_stats (const LsRecorder *recorder);
 
+/* Whether rows of this step are written; -1: of no step. */
+gboolean ls_recorder_has_step (const LsRecorderOptions *options, gint64 step);
 const char *ls_trace_level_name (LsTraceLevel level);
 /* FALSE: no level of that name. */
 gboolean ls_trace_level_from_name (const char *name, LsTraceLevel *level);

@@ -10,11 +10,6 @@
 
 #include "base/time.h"
 
-static gboolean step_has_rows (const LsRecorder *recorder, gint64 step) {
-  const LsRecorderOptions *options = &recorder->options;
-  return !options->filter_steps || (step >= options->first_step && step <= options->last_step);
-}
-
 /* Fills cause_id and cause_rank. */
 static void find_cause (LsRecorder *recorder, const LsOpRecord *record, guint32 event,
                         LsCell *row) {
@@ -121,7 +116,7 @@ void ls_recorder_on_op (gpointer self, const LsOpRecord *record) {
   const LsTraceRank *meta = &recorder->meta->ranks[rank];
   gint64 step = record->counters != NULL ? record->counters[0] : LS_TRACE_ABSENT;
   LsIdMap *map = &recorder->streams[rank][record->stream];
-  if (!step_has_rows (recorder, step)) {
+  if (!ls_recorder_has_step (&recorder->options, step)) {
     ls_id_map_put (map, record->ordinal, LS_ID_NONE);
     return;
   }

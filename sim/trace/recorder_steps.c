@@ -100,8 +100,7 @@ gboolean ls_recorder_step (LsRecorder *recorder, const LsTraceStep *step,
                            const LsTraceStepRank *ranks, guint n_ranks, GError **error) {
   LS_REQUIRE (!recorder->finished, "step after the end of the trace");
   const LsRecorderOptions *options = &recorder->options;
-  gboolean on = !options->filter_steps ||
-                (step->step >= options->first_step && step->step <= options->last_step);
+  gboolean on = ls_recorder_has_step (options, step->step);
   if (on) {
     write_step (recorder, step, ranks, n_ranks);
     for (guint r = 0; r < n_ranks; r++)
@@ -114,9 +113,8 @@ gboolean ls_recorder_step (LsRecorder *recorder, const LsTraceStep *step,
     ls_recorder_settle_causes (recorder);
     forget_old_ids (recorder);
     if (options->filter_steps)
-      ls_trace_series_record (
-          recorder->series,
-          step->step + 1 >= options->first_step && step->step < options->last_step, step->end_ps);
+      ls_trace_series_record (recorder->series, ls_recorder_has_step (options, step->step + 1),
+                              step->end_ps);
   }
   ls_trace_writer_flush (recorder->writer);
   return ls_trace_writer_check (recorder->writer, error);

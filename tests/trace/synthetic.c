@@ -66,6 +66,8 @@ LsTraceMeta *synthetic_meta_new (const Synthetic *run) {
                                      .name = g_strdup_printf ("rank%u/nic", r),
                                      .node = (gint) (r / 8),
                                      .rank = (gint) r,
+                                     .source = "gpu",
+                                     .target = "leaf",
                                      .tier = "leaf",
                                      .capacity = 50e9,
                                      .unit = "B/s"};

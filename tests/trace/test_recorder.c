@@ -232,6 +232,27 @@ START_TEST (ranks_without_rows_have_representatives) {
 }
 END_TEST
 
+START_TEST (steps_can_be_listed) {
+  Synthetic run = SYNTHETIC_SMALL;
+  run.n_steps = 7;
+  const gint64 steps[] = {0, 3, 5};
+  LsRecorderOptions options = {
+      .level = LS_TRACE_OPS, .filter_steps = TRUE, .steps = steps, .n_steps = 3};
+  sqlite3 *db = record (&run, "a.db", &options);
+  g_autofree char *events =
+      sql_text (db, "SELECT group_concat(step) FROM (SELECT DISTINCT step FROM event ORDER BY 1)");
+  g_autofree char *rows = sql_text (db, "SELECT group_concat(step) FROM step");
+  ck_assert_str_eq (events, "0,3,5");
+  ck_assert_str_eq (rows, "0,3,5");
+  /* no sample within a step left out */
+  ck_assert_int_eq (sql_integer (db,
+                                 "SELECT count(*) FROM sample WHERE NOT EXISTS (SELECT 1 FROM step"
+                                 " WHERE t_ns BETWEEN start_ns AND end_ns)"),
+                    0);
+  sqlite3_close (db);
+}
+END_TEST
+
 /* A minimal record of a kernel of rank 0's stream 0. */
 static LsOpRecord kernel_record (const LsOp *op, const gint32 *counters, gint64 ordinal,
                                  gint64 start_ps, gint64 end_ps) {
@@ -336,6 +357,7 @@ int main (void) {
   tcase_add_test (tests, equal_runs_have_equal_dumps);
   tcase_add_test (tests, level_steps_has_steps_only);
   tcase_add_test (tests, steps_can_be_chosen);
+  tcase_add_test (tests, steps_can_be_listed);
   tcase_add_test (tests, ranks_without_rows_have_representatives);
   tcase_add_test (tests, causes_that_come_later_are_filled_in);
   tcase_add_test (tests, summaries_and_values_are_kept);

@@ -1,6 +1,6 @@
 -- Which links are busiest?
 -- Parameters:
---   :kind   one kind of resource only, such as nvlink or nic (default: all)
+--   :kind   one kind of resource, such as link, nic or hbm (default: all links)
 --   :limit  rows (default: 20)
 -- Reading: mean over the recorded time and the busiest window, in percent of capacity; busy is the
 --   share of time in which the link carried anything. A link near 100 % in its windows limits somebody.
@@ -14,5 +14,5 @@ SELECT r.name AS resource, r.kind, r.tier,
        round(100.0 * max(s.value), 2) AS highest_pct,
        round(100.0 * sum(CASE WHEN s.value > 0 THEN s.ns ELSE 0 END) / sum(s.ns), 2) AS busy_pct
 FROM span s JOIN resource r ON r.id = s.resource_id
-WHERE s.ns > 0 AND r.kind = coalesce(:kind, r.kind)
+WHERE s.ns > 0 AND r.kind = coalesce(:kind, r.kind) AND (r.source IS NOT NULL OR :kind IS NOT NULL)
 GROUP BY s.resource_id ORDER BY mean_pct DESC, r.id LIMIT coalesce(:limit, 20);

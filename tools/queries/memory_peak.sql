@@ -14,16 +14,13 @@ k AS (SELECT (SELECT id FROM string WHERE value = 'memory_parameters') AS parame
              (SELECT id FROM string WHERE value = 'memory_optimizer') AS optimizer,
              (SELECT id FROM string WHERE value = 'memory_activations') AS activations,
              (SELECT id FROM string WHERE value = 'memory_buffers') AS buffers),
-moment AS (
-  SELECT rank, t_ns, sum(bytes) AS total, sum(bytes * (name_id = parameters)) AS parameters,
-         sum(bytes * (name_id = gradients)) AS gradients, sum(bytes * (name_id = optimizer)) AS optimizer,
-         sum(bytes * (name_id = activations)) AS activations, sum(bytes * (name_id = buffers)) AS buffers
-  FROM change JOIN k GROUP BY rank, t_ns),
 held AS (
-  SELECT rank, t_ns, sum(total) OVER w AS total, sum(parameters) OVER w AS parameters,
-         sum(gradients) OVER w AS gradients, sum(optimizer) OVER w AS optimizer,
-         sum(activations) OVER w AS activations, sum(buffers) OVER w AS buffers
-  FROM moment WINDOW w AS (PARTITION BY rank ORDER BY t_ns ROWS UNBOUNDED PRECEDING))
+  SELECT rank, t_ns, sum(bytes) OVER w AS total, sum(bytes * (name_id = parameters)) OVER w AS parameters,
+         sum(bytes * (name_id = gradients)) OVER w AS gradients,
+         sum(bytes * (name_id = optimizer)) OVER w AS optimizer,
+         sum(bytes * (name_id = activations)) OVER w AS activations,
+         sum(bytes * (name_id = buffers)) OVER w AS buffers
+  FROM change JOIN k WINDOW w AS (PARTITION BY rank ORDER BY t_ns RANGE UNBOUNDED PRECEDING))
 SELECT rank, round(t_ns / 1e6, 4) AS at_ms, round(max(total) / 1e9, 4) AS peak_gb,
        round(parameters / 1e9, 4) AS parameters_gb, round(gradients / 1e9, 4) AS gradients_gb,
        round(optimizer / 1e9, 4) AS optimizer_gb, round(activations / 1e9, 4) AS activations_gb,
