@@ -82,7 +82,7 @@ void ls_input_write (LsBuilder *builder) {
   newest = state->decoded = add_stage (builder, LS_ROLE_LOADER, &decode, newest);
   if (copy_bytes > 0) {
     LsOp op = copy_op (builder, "copy_samples", LS_COLLECTIVE_HOST_TO_DEVICE, copy_bytes);
-    newest = state->copied = add_stage (builder, LS_ROLE_COPY, &op, newest);
+    state->copied = add_stage (builder, LS_ROLE_COPY, &op, newest);
   }
   builder->microbatch = LS_LABEL_NONE;
   ls_builder_close (builder);
