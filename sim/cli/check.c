@@ -1,0 +1,218 @@
+/* `lockstep check`: reads a scenario, reports every fault, and shows what it means, without running
+ * anything. */
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/check_tables.h"
+#include "config/output.h"
+#include "net/net.h"
+
+static const LsOption options[] = {
+    {"resolved", 0, LS_OPTION_FLAG, NULL,
+     "the whole scenario as YAML, defaults filled in; it runs the same", NULL},
+    {"explain", 0, LS_OPTION_STRING, "KEY",
+     "type, unit, range, default, meaning and value of a key", "@keys"},
+    {"diff", 0, LS_OPTION_PAIR, "A B",
+     "keys that differ between two files, each over the files named before", "@file"},
+    {"memory", 0, LS_OPTION_FLAG, NULL, "memory per pipeline stage, and what would make it fit",
+     NULL},
+    {"layout", 0, LS_OPTION_FLAG, NULL, "which rank is on which GPU, its stage and groups", NULL},
+    {"topology", 0, LS_OPTION_FLAG, NULL, "nodes, links and fabrics", NULL},
+    {"route", 0, LS_OPTION_PAIR, "A B", "the links between two GPUs, numbers or NODE/gpuN", NULL},
+    {"recompute-curve", 0, LS_OPTION_FLAG, NULL,
+     "memory against time over recomputation settings (not yet)", NULL},
+    {"checkpoint", 0, LS_OPTION_FLAG, NULL, "size and time of a checkpoint (not yet)", NULL},
+    {NULL, 0, LS_OPTION_FLAG, NULL, NULL, NULL},
+};
+
+static int explain (LsCli *cli, GError **error) {
+  const char *key = ls_args_string (cli->args, "explain");
+  g_autoptr (LsScenario) scenario = NULL;
+  g_autoptr (LsConfigSchema) schema = ls_scenario_schema ();
+  g_autofree char *text = NULL;
+  LsConfig *config = NULL;
+
+  if (ls_args_positional (cli->args)->len > 0) {
+    scenario = ls_scenario_from_args (cli, TRUE, error);
+    if (!ls_scenario_report (cli, scenario))
+      return 2;
+    config = scenario->config;
+  }
+  text = cli->json
+             ? ls_config_explain_json (scenario ? scenario->schema : schema, config, key, error)
+             : ls_config_explain (scenario ? scenario->schema : schema, config, key, error);
+  return text && ls_cli_write (cli, text, error) ? 0 : 2;
+}
+
+/* The common files with one more on top. */
+static LsScenario *with_file (LsCli *cli, const char *path) {
+  const GPtrArray *common = ls_args_positional (cli->args);
+  g_autoptr (GPtrArray) files = g_ptr_array_new ();
+
+  for (guint i = 0; i < common->len; i++)
+    g_ptr_array_add (files, common->pdata[i]);
+  g_ptr_array_add (files, (gpointer) path);
+  return ls_scenario_from_files (cli, files, TRUE);
+}
+
+static int diff (LsCli *cli, GError **error) {
+  g_autoptr (GPtrArray) paths = ls_args_list (cli->args, "diff");
+  g_autoptr (LsScenario) a = with_file (cli, paths->pdata[0]);
+  g_autoptr (LsScenario) b = with_file (cli, paths->pdata[1]);
+  g_autofree char *text = NULL;
+
+  if (!a->config || !b->config || !ls_config_is_readable (a->config) ||
+      !ls_config_is_readable (b->config)) {
+    gboolean good = ls_scenario_report (cli, a);
+
+    if (good)
+      ls_scenario_report (cli, b);
+    return 2;
+  }
+  text = cli->json ? ls_config_diff_json (a->config, b->config, 2)
+                   : ls_config_diff (a->config, b->config);
+  return ls_cli_write (cli, text, error) ? 0 : 2;
+}
+
+static int route (LsCli *cli, const LsScenario *scenario, GError **error) {
+  g_autoptr (GPtrArray) ends = ls_args_list (cli->args, "route");
+  g_autofree char *text =
+      ls_check_route (scenario, ends->pdata[0], ends->pdata[1], cli->json, error);
+
+  return text && ls_cli_write (cli, text, error) ? 0 : 2;
+}
+
+static char *as_json (LsCli *cli, const LsScenario *scenario) {
+  LsJson *json = ls_json_new ();
+  g_autofree char *resolved = ls_scenario_json (scenario);
+
+  ls_json_open_object (json, NULL);
+  ls_json_boolean (json, "valid", TRUE);
+  ls_json_raw (json, "scenario", g_strchomp (resolved));
+  ls_check_memory_json (json, scenario);
+  if (ls_args_has (cli->args, "layout"))
+    ls_check_layout_json (json, scenario);
+  if (ls_args_has (cli->args, "topology"))
+    ls_check_topology_json (json, scenario);
+  ls_json_strings (json, "warnings", cli->warnings);
+  ls_json_close (json);
+  return ls_json_finish (json);
+}
+
+static char *as_text (LsCli *cli, const LsScenario *scenario, const LsMemoryEstimate *fullest) {
+  GString *out = g_string_new (NULL);
+  gboolean memory = ls_args_has (cli->args, "memory"), layout = ls_args_has (cli->args, "layout");
+  gboolean of_nodes = ls_args_has (cli->args, "topology");
+
+  if (ls_args_has (cli->args, "resolved")) {
+    g_string_free (out, TRUE);
+    return ls_config_to_yaml (scenario->config, LS_CONFIG_WRITE_DEFAULTS);
+  }
+  if (!memory && !layout && !of_nodes) {
+    g_autofree char *reserved =
+        ls_quantity_format ((double) fullest->reserved_bytes, LS_DIMENSION_BYTES);
+    g_autofree char *capacity =
+        ls_quantity_format ((double) fullest->capacity_bytes, LS_DIMENSION_BYTES);
+
+    ls_check_card (out, scenario);
+    g_string_append_printf (out, "memory    %s of %s on the fullest GPU (stage %u): %s\n", reserved,
+                            capacity, fullest->stage,
+                            fullest->fits ? "fits" : "does not fit; --memory says what would");
+  }
+  if (of_nodes) {
+    g_autofree char *text = ls_net_describe (scenario->cluster);
+
+    g_string_append (out, text);
+  }
+  if (memory)
+    ls_check_memory (out, scenario);
+  if (layout)
+    ls_check_layout (out, scenario);
+  return g_string_free (out, FALSE);
+}
+
+/* Questions about a cluster alone need no workload. */
+static gboolean of_cluster (LsCli *cli) {
+  return ls_args_has (cli->args, "route") || ls_args_has (cli->args, "topology");
+}
+
+static char *topology (LsCli *cli, const LsScenario *scenario) {
+  LsJson *json;
+
+  if (!cli->json)
+    return ls_net_describe (scenario->cluster);
+  json = ls_json_new ();
+  ls_json_open_object (json, NULL);
+  ls_check_topology_json (json, scenario);
+  ls_json_close (json);
+  return ls_json_finish (json);
+}
+
+static gboolean refuse_later (LsCli *cli, GError **error) {
+  static const char *const later[] = {"recompute-curve", "checkpoint"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (later); i++)
+    if (ls_args_has (cli->args, later[i])) {
+      g_set_error (error, LS_ERROR, LS_ERROR_UNSUPPORTED, "--%s: not yet (a later version)",
+                   later[i]);
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static int run_check (LsCli *cli, GError **error) {
+  g_autoptr (LsScenario) scenario = NULL;
+  g_autofree const LsAccelerator **gpus = NULL;
+  g_autofree char *text = NULL;
+  LsMemoryEstimate fullest;
+
+  if (refuse_later (cli, error))
+    return 2;
+  if (ls_args_has (cli->args, "explain"))
+    return explain (cli, error);
+  if (ls_args_has (cli->args, "diff"))
+    return diff (cli, error);
+  scenario = ls_scenario_from_args (cli, of_cluster (cli), error);
+  if (!scenario || !ls_scenario_report (cli, scenario))
+    return 2;
+  if (ls_args_has (cli->args, "route"))
+    return route (cli, scenario, error);
+  if (!scenario->workload) {
+    text = topology (cli, scenario);
+    return ls_cli_write (cli, text, error) ? 0 : 2;
+  }
+  gpus = ls_scenario_stage_gpus (scenario);
+  ls_memory_fullest (scenario->workload, gpus, &fullest);
+  text = cli->json ? as_json (cli, scenario) : as_text (cli, scenario, &fullest);
+  if (!ls_cli_write (cli, text, error))
+    return 2;
+  if (fullest.fits)
+    return 0;
+  if (!cli->json && !ls_args_has (cli->args, "memory")) {
+    g_autofree char *verdict = ls_memory_verdict (scenario->workload, gpus, &fullest);
+
+    ls_cli_note (cli, "%s", g_strchomp (verdict));
+  }
+  return 3;
+}
+
+const LsCommand ls_command_check = {
+    .name = "check",
+    .usage = "FILE... [options]",
+    .summary = "validate a scenario and show what it means; runs nothing",
+    .description = "Reads the files in the order given, each over the ones before, then --set and "
+                   "--unset. Every fault is shown "
+                   "with its file, line and column.\nWithout an option a short card is printed. "
+                   "Exit status 3 means that the "
+                   "scenario is valid but does not fit in memory.",
+    .examples = "is it right, and does it fit\tlockstep check topologies/dgx-h100.yaml "
+                "workloads/llama2-70b.yaml\n"
+                "what a key means and what it is here\tlockstep check mine.yaml --explain "
+                "workload.zero.stage\n"
+                "memory per stage with another layout\tlockstep check mine.yaml --memory --set "
+                "workload.parallel.pipeline=4\n",
+    .positional = "@file",
+    .options = options,
+    .takes_scenario = TRUE,
+    .run = run_check,
+};

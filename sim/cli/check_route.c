@@ -1,0 +1,77 @@
+/* `lockstep check --route A B`: the resources that a byte from one GPU to another crosses. */
+#include "base/error.h"
+#include "cli/check_tables.h"
+#include "net/net.h"
+#include "net/route.h"
+
+/* "5", "main[0]/gpu5" or "main[0]/5". */
+static gboolean find_gpu (const LsCluster *cluster, const char *word, guint *gpu, GError **error) {
+  guint64 number;
+
+  if (g_ascii_string_to_unsigned (word, 10, 0, ls_cluster_n_gpus (cluster) - 1, &number, NULL)) {
+    *gpu = (guint) number;
+    return TRUE;
+  }
+  for (guint i = 0; i < ls_cluster_n_gpus (cluster); i++) {
+    g_autofree char *node = ls_cluster_node_name (cluster, ls_cluster_gpu_node (cluster, i));
+    g_autofree char *name = g_strdup_printf ("%s/gpu%u", node, ls_cluster_gpu_local (cluster, i));
+
+    if (g_str_equal (name, word)) {
+      *gpu = i;
+      return TRUE;
+    }
+  }
+  g_set_error (error, LS_ERROR, LS_ERROR_USAGE,
+               "--route: no GPU '%s'; write a number from 0 to %u, or NODE/gpuN as in main[0]/gpu0",
+               word, ls_cluster_n_gpus (cluster) - 1);
+  return FALSE;
+}
+
+static char *as_json (const LsTopology *topology, const LsAmount *amounts, guint n) {
+  LsJson *json = ls_json_new ();
+
+  ls_json_open_object (json, NULL);
+  ls_json_open_array (json, "route");
+  for (guint i = 0; i < n; i++) {
+    const LsNetResource *resource = ls_topology_resource (topology, amounts[i].resource);
+
+    ls_json_open_object (json, NULL);
+    ls_json_string (json, "resource", resource->name);
+    ls_json_string (json, "kind", ls_resource_kind_name (resource->kind));
+    ls_json_string (json, "tier", ls_resource_kind_tier (resource->kind));
+    ls_json_number (json, "share", amounts[i].amount);
+    ls_json_number (json, "bytes_per_s", resource->per_s);
+    ls_json_close (json);
+  }
+  ls_json_close (json);
+  ls_json_close (json);
+  return ls_json_finish (json);
+}
+
+char *ls_check_route (const LsScenario *scenario, const char *a, const char *b, gboolean json,
+                      GError **error) {
+  g_autoptr (LsTopology) topology = NULL;
+  g_autoptr (LsNet) net = NULL;
+  g_autofree LsAmount *amounts = NULL;
+  LsUsages usages;
+  guint from, to, n;
+  double sent, received;
+
+  if (!find_gpu (scenario->cluster, a, &from, error) ||
+      !find_gpu (scenario->cluster, b, &to, error))
+    return NULL;
+  if (from == to) {
+    g_set_error_literal (error, LS_ERROR, LS_ERROR_USAGE, "--route: both ends are the same GPU");
+    return NULL;
+  }
+  if (!json) {
+    net = ls_net_new (scenario->cluster, NULL);
+    return ls_net_describe_route (net, from, to);
+  }
+  topology = ls_topology_new (scenario->cluster, NULL);
+  ls_usages_init (&usages, ls_topology_n_resources (topology));
+  ls_route_gpus (topology, &usages, from, to, 1);
+  amounts = ls_usages_take (&usages, &n, &sent, &received);
+  ls_usages_clear (&usages);
+  return as_json (topology, amounts, n);
+}

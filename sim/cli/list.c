@@ -1,0 +1,133 @@
+/* `lockstep list KIND`: the catalogues, as text or JSON. */
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/cli.h"
+#include "cli/json.h"
+#include "cli/listing.h"
+
+static const LsOption options[] = {
+    {"verbose", 'v', LS_OPTION_FLAG, NULL, "every number with its source", NULL},
+    {"names", 0, LS_OPTION_FLAG, NULL, "bare names, one a line (for scripts and completion)", NULL},
+    {NULL, 0, LS_OPTION_FLAG, NULL, NULL, NULL},
+};
+
+static char *fact_value (const LsFact *fact) {
+  if (fact->text)
+    return g_strdup (fact->text);
+  if (fact->dimension == LS_DIMENSION_NONE)
+    return g_strdup_printf ("%.6g", fact->value);
+  return ls_quantity_format (fact->value, fact->dimension);
+}
+
+static void append_facts (GString *out, const LsListRow *row) {
+  if (*row->aliases)
+    g_string_append_printf (out, "    also: %s\n", row->aliases);
+  for (guint i = 0; i < row->facts->len; i++) {
+    const LsFact *fact = &g_array_index (row->facts, LsFact, i);
+    g_autofree char *value = fact_value (fact);
+
+    g_string_append_printf (out, "    %-26s %-14s %s: %s\n", fact->field, value,
+                            ls_fact_status_name (fact->status), fact->source ? fact->source : "");
+  }
+  if (row->notes)
+    g_string_append_printf (out, "    note: %s\n", row->notes);
+}
+
+static char *as_text (const GPtrArray *rows, gboolean names, gboolean verbose) {
+  GString *out = g_string_new (NULL);
+  int width = 0;
+
+  for (guint i = 0; i < rows->len; i++)
+    width = MAX (width, (int) strlen (((LsListRow *) rows->pdata[i])->name));
+  for (guint i = 0; i < rows->len; i++) {
+    const LsListRow *row = rows->pdata[i];
+
+    if (names || !*row->title)
+      g_string_append_printf (out, "%s\n", row->name);
+    else
+      g_string_append_printf (out, "%-*s  %s\n", MIN (width, 44), row->name, row->title);
+    if (verbose)
+      append_facts (out, row);
+  }
+  return g_string_free (out, FALSE);
+}
+
+static void append_json_fact (LsJson *json, const LsFact *fact) {
+  ls_json_open_object (json, fact->field);
+  if (fact->text)
+    ls_json_string (json, "value", fact->text);
+  else
+    ls_json_number (json, "value", fact->value);
+  if (!fact->text)
+    ls_json_string (json, "unit", ls_dimension_base_unit (fact->dimension));
+  ls_json_string (json, "status", ls_fact_status_name (fact->status));
+  ls_json_string (json, "source", fact->source);
+  ls_json_close (json);
+}
+
+static char *as_json (const char *kind, const GPtrArray *rows) {
+  LsJson *json = ls_json_new ();
+
+  ls_json_open_object (json, NULL);
+  ls_json_string (json, "kind", kind);
+  ls_json_open_array (json, "rows");
+  for (guint i = 0; i < rows->len; i++) {
+    const LsListRow *row = rows->pdata[i];
+
+    ls_json_open_object (json, NULL);
+    ls_json_string (json, "name", row->name);
+    ls_json_string (json, "title", row->title);
+    if (*row->aliases)
+      ls_json_string (json, "aliases", row->aliases);
+    if (row->notes)
+      ls_json_string (json, "notes", row->notes);
+    if (row->facts->len > 0) {
+      ls_json_open_object (json, "facts");
+      for (guint k = 0; k < row->facts->len; k++)
+        append_json_fact (json, &g_array_index (row->facts, LsFact, k));
+      ls_json_close (json);
+    }
+    ls_json_close (json);
+  }
+  ls_json_close (json);
+  ls_json_close (json);
+  return ls_json_finish (json);
+}
+
+static int run_list (LsCli *cli, GError **error) {
+  const GPtrArray *words = ls_args_positional (cli->args);
+  const char *kind = words->len > 0 ? words->pdata[0] : "kinds of things";
+  g_autoptr (GPtrArray) rows = NULL;
+  g_autofree char *text = NULL;
+
+  if (words->len > 1) {
+    g_set_error_literal (error, LS_ERROR, LS_ERROR_USAGE, "one kind at a time");
+    return 2;
+  }
+  rows = words->len > 0 ? ls_listing_rows (kind, error) : ls_listing_kinds ();
+  if (!rows)
+    return 2;
+  if (cli->json)
+    text = as_json (kind, rows);
+  else
+    text = as_text (rows, ls_args_has (cli->args, "names"), ls_args_has (cli->args, "verbose"));
+  return ls_cli_write (cli, text, error) ? 0 : 2;
+}
+
+const LsCommand ls_command_list = {
+    .name = "list",
+    .usage = "[KIND] [--verbose | --names]",
+    .summary = "show what is in the catalogue, with the source of every number",
+    .description = "Without KIND, lists the kinds. With --verbose every number of a row is shown "
+                   "with its source and how "
+                   "well it is known: found (read there), recalled (general knowledge), derived, "
+                   "fitted (to named "
+                   "measurements) or assumed.",
+    .examples = "accelerators that a scenario may name\tlockstep list gpus\n"
+                "where the numbers of network cards come from\tlockstep list nics --verbose\n"
+                "all scenario keys, for a script\tlockstep list keys --json\n",
+    .positional = "@",
+    .options = options,
+    .run = run_list,
+};

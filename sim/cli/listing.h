@@ -1,0 +1,27 @@
+/* What `lockstep list` can show: kinds of things, each a table of rows with facts.
+ *
+ * Ownership: a listing owns its rows; facts point to static catalogue text.
+ */
+#pragma once
+
+#include <glib.h>
+
+#include "hw/facts.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  char *name;
+  char *title;
+  char *aliases; /* separated by spaces, may be "" */
+  char *notes;   /* may be NULL */
+  GArray *facts; /* of LsFact */
+} LsListRow;
+
+/* Names of all kinds with a line about each: array of LsListRow *. */
+GPtrArray *ls_listing_kinds (void);
+/* The rows of a kind, in their own order; NULL and LS_ERROR_USAGE with a suggestion for an unknown
+ * one (transfer full). */
+GPtrArray *ls_listing_rows (const char *kind, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,193 @@
+/* Tables of predictions: spreading rows over cores, and summing up. */
+#include "cli/predict.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/interrupt.h"
+#include "cli/training_row.h"
+
+typedef struct {
+  const LsCsv *csv;
+  gboolean dry, collectives;
+  GPtrArray *rows;
+  GArray *numbers; /* row of the table for each prediction */
+  GMutex lock;
+  guint done;
+  LsPredictProgress progress;
+  gpointer progress_data;
+} Work;
+
+static void prediction_free (gpointer data) {
+  LsPrediction *prediction = data;
+
+  g_free (prediction->row_id);
+  g_free (prediction->skipped);
+  g_free (prediction->scenario);
+  g_free (prediction);
+}
+
+void ls_prediction_table_free (LsPredictionTable *table) {
+  if (!table)
+    return;
+  g_free (table->file);
+  g_ptr_array_unref (table->rows);
+  g_free (table);
+}
+
+static void predict_one (gpointer task, gpointer data) {
+  Work *work = data;
+  guint index = GPOINTER_TO_UINT (task) - 1;
+  LsPrediction *out = work->rows->pdata[index];
+  guint row = g_array_index (work->numbers, guint, index);
+
+  if (ls_interrupt_requested ())
+    out->skipped = g_strdup ("interrupted");
+  else if (work->collectives)
+    ls_predict_collective (out, work->csv, row, work->dry);
+  else
+    ls_predict_training (out, work->csv, row, work->dry);
+  g_mutex_lock (&work->lock);
+  work->done++;
+  if (work->progress)
+    work->progress (work->done, work->rows->len, work->progress_data);
+  g_mutex_unlock (&work->lock);
+}
+
+static char *row_id (const LsCsv *csv, guint row, gboolean collectives) {
+  const char *run = ls_csv_field (csv, row, "run_id");
+
+  if (!collectives)
+    return g_strdup (ls_csv_field (csv, row, "row_id"));
+  if (*run)
+    return g_strdup_printf ("%s:%s:%s", run, ls_csv_field (csv, row, "collective"),
+                            ls_csv_field (csv, row, "size_bytes"));
+  return g_strdup_printf ("%s-x%s:%s:%s", ls_csv_field (csv, row, "gpu"),
+                          ls_csv_field (csv, row, "ranks"), ls_csv_field (csv, row, "collective"),
+                          ls_csv_field (csv, row, "size_bytes"));
+}
+
+LsPredictionTable *ls_predict_table (const char *path, const char *only, gboolean dry,
+                                     LsPredictProgress progress, gpointer data, GError **error) {
+  g_autoptr (LsCsv) csv = ls_csv_read (path, error);
+  g_autoptr (LsPredictionTable) table = NULL;
+  const char *missing = NULL;
+  Work work = {.csv = csv, .dry = dry, .progress = progress, .progress_data = data};
+  GThreadPool *pool;
+
+  if (!csv)
+    return NULL;
+  work.collectives = ls_collective_table (csv);
+  if (!work.collectives && !ls_training_table (csv, &missing)) {
+    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+                 "%s: no table of training runs (it lacks the column '%s') nor of collectives; "
+                 "docs/validation.md lists "
+                 "the columns",
+                 path, missing);
+    return NULL;
+  }
+  table = g_new0 (LsPredictionTable, 1);
+  table->file = g_path_get_basename (path);
+  table->rows = g_ptr_array_new_with_free_func (prediction_free);
+  work.rows = table->rows;
+  work.numbers = g_array_new (FALSE, FALSE, sizeof (guint));
+  for (guint row = 0; row < ls_csv_rows (csv); row++) {
+    LsPrediction *prediction = g_new0 (LsPrediction, 1);
+
+    prediction->row_id = row_id (csv, row, work.collectives);
+    if (only && !g_str_equal (only, prediction->row_id)) {
+      prediction_free (prediction);
+      continue;
+    }
+    g_ptr_array_add (table->rows, prediction);
+    g_array_append_val (work.numbers, row);
+  }
+  g_mutex_init (&work.lock);
+  pool = g_thread_pool_new (predict_one, &work, (int) g_get_num_processors (), FALSE, NULL);
+  for (guint i = 0; i < table->rows->len; i++)
+    g_thread_pool_push (pool, GUINT_TO_POINTER (i + 1), NULL);
+  g_thread_pool_free (pool, FALSE, TRUE);
+  g_mutex_clear (&work.lock);
+  g_array_unref (work.numbers);
+  return g_steal_pointer (&table);
+}
+
+double ls_predicted_error_pct (const LsPredicted *predicted) {
+  return 100 * (predicted->predicted / predicted->measured - 1);
+}
+
+/* Mean |a_i / c - 1| over the rows' measured MFUs a_i when every row is predicted with MFU c. */
+static double constant_error (const GArray *mfus, double c) {
+  double sum = 0;
+
+  for (guint i = 0; i < mfus->len; i++)
+    sum += fabs (g_array_index (mfus, double, i) / c - 1);
+  return 100 * sum / mfus->len;
+}
+
+/* The error is convex and piecewise linear in 1/c with its corners at the a_i, so the best c is one
+ * of them. */
+static void best_constant (const GArray *mfus, LsPredictionSummary *summary) {
+  for (guint i = 0; i < mfus->len; i++) {
+    double c = g_array_index (mfus, double, i);
+    double value = constant_error (mfus, c);
+
+    if (i == 0 || value < summary->constant_mfu_pct) {
+      summary->constant_mfu = c;
+      summary->constant_mfu_pct = value;
+    }
+  }
+}
+
+static LsPredictionSummary summarize (const LsPredictionTable *table, const char *quantity) {
+  LsPredictionSummary summary = {.quantity = quantity};
+  g_autoptr (GArray) mfus = g_array_new (FALSE, FALSE, sizeof (double));
+
+  for (guint i = 0; i < table->rows->len; i++) {
+    const LsPrediction *row = table->rows->pdata[i];
+
+    for (guint k = 0; k < row->n; k++) {
+      double error_pct = ls_predicted_error_pct (&row->quantities[k]);
+
+      if (!g_str_equal (row->quantities[k].quantity, quantity))
+        continue;
+      summary.count++;
+      summary.mean_absolute_pct += fabs (error_pct);
+      summary.mean_signed_pct += error_pct;
+      if (!summary.worst_row || fabs (error_pct) > fabs (summary.worst_pct)) {
+        summary.worst_pct = error_pct;
+        summary.worst_row = row->row_id;
+      }
+      if (row->measured_mfu > 0)
+        g_array_append_val (mfus, row->measured_mfu);
+    }
+  }
+  summary.mean_absolute_pct /= summary.count;
+  summary.mean_signed_pct /= summary.count;
+  if (g_str_equal (quantity, "step_time_s") && mfus->len == summary.count)
+    best_constant (mfus, &summary);
+  return summary;
+}
+
+GArray *ls_prediction_summaries (const LsPredictionTable *table) {
+  GArray *summaries = g_array_new (FALSE, FALSE, sizeof (LsPredictionSummary));
+
+  for (guint i = 0; i < table->rows->len; i++) {
+    const LsPrediction *row = table->rows->pdata[i];
+
+    for (guint k = 0; k < row->n; k++) {
+      gboolean seen = FALSE;
+
+      for (guint s = 0; s < summaries->len && !seen; s++)
+        seen = g_str_equal (g_array_index (summaries, LsPredictionSummary, s).quantity,
+                            row->quantities[k].quantity);
+      if (!seen) {
+        LsPredictionSummary summary = summarize (table, row->quantities[k].quantity);
+
+        g_array_append_val (summaries, summary);
+      }
+    }
+  }
+  return summaries;
+}

@@ -1,0 +1,69 @@
+/* Predictions beside measurements: rows of tables become scenarios, scenarios are simulated.
+ *
+ * Model:      docs/validation.md. Rows are independent and run on all cores; results stand in the
+ *             order of the rows whatever the number of threads.
+ * Ownership:  a table owns its predictions; they own their strings.
+ */
+#pragma once
+
+#include "cli/csv.h"
+
+G_BEGIN_DECLS
+
+/* One measured number and ours. */
+typedef struct {
+  const char *quantity; /* the column's name, static */
+  double measured, predicted;
+  double low, high; /* over the legal values of inputs that the row does not state */
+  gboolean ranged;
+} LsPredicted;
+
+#define LS_PREDICTED_MAX 6
+
+typedef struct {
+  char *row_id;
+  char *skipped; /* the reason, or NULL */
+  guint n;
+  LsPredicted quantities[LS_PREDICTED_MAX];
+  double
+      measured_mfu; /* model FLOPs / (peak x measured step), for the one-constant baseline; 0 none */
+  char *scenario;   /* the YAML that was simulated, for --scenario */
+} LsPrediction;
+
+typedef struct {
+  char *file;
+  GPtrArray *rows; /* of LsPrediction * */
+} LsPredictionTable;
+
+typedef void (*LsPredictProgress) (guint done, guint all, gpointer data);
+
+/* Reads the table and predicts its rows (only that with the given id, unless NULL). Fails on what is
+ * no table of measurements. With @dry, scenarios are made but not simulated. */
+LsPredictionTable *ls_predict_table (const char *path, const char *only, gboolean dry,
+                                     LsPredictProgress progress, gpointer data, GError **error);
+void ls_prediction_table_free (LsPredictionTable *table);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsPredictionTable, ls_prediction_table_free)
+
+/* Fills a prediction from row @row of a table of training runs, of collectives. */
+void ls_predict_training (LsPrediction *out, const LsCsv *csv, guint row, gboolean dry);
+void ls_predict_collective (LsPrediction *out, const LsCsv *csv, guint row, gboolean dry);
+/* TRUE when the table has the columns of collective rows. */
+gboolean ls_collective_table (const LsCsv *csv);
+
+/* Signed error in percent. */
+double ls_predicted_error_pct (const LsPredicted *predicted);
+
+/* What is said of one quantity of a table. */
+typedef struct {
+  const char *quantity;
+  guint count;
+  double mean_absolute_pct, mean_signed_pct, worst_pct;
+  const char *worst_row;
+  double constant_mfu;     /* the best one for these rows; 0: does not apply */
+  double constant_mfu_pct; /* its mean absolute error */
+} LsPredictionSummary;
+
+/* Summaries of all quantities of a table, in order of first appearance (array, transfer full). */
+GArray *ls_prediction_summaries (const LsPredictionTable *table);
+
+G_END_DECLS

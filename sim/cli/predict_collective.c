@@ -1,0 +1,172 @@
+/* Rows of collectives: which cluster they mean, and how long the operation takes alone on it. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/quantity.h"
+#include "cli/predict.h"
+#include "cli/scenario.h"
+#include "hw/nodes.h"
+#include "net/net.h"
+
+typedef struct {
+  const LsNode *node;
+  guint nodes, per_node;
+  guint nics; /* stated adapters per node, 0: the preset's */
+  double nic_gbit_s;
+  gboolean no_in_network;
+  LsDescriptor descriptor;
+} Job;
+
+gboolean ls_collective_table (const LsCsv *csv) {
+  return ls_csv_column (csv, "collective") >= 0 && ls_csv_column (csv, "gpu") >= 0 &&
+         ls_csv_column (csv, "ranks") >= 0 && ls_csv_column (csv, "size_bytes") >= 0 &&
+         (ls_csv_column (csv, "oop_time_us") >= 0 || ls_csv_column (csv, "time_us") >= 0);
+}
+
+/* A name or alias of the preset stands in the text of the fabric. */
+static gboolean named_in (const LsNode *node, const char *fabric) {
+  g_auto (GStrv) words = g_strsplit (node->aliases, " ", -1);
+
+  for (guint i = 0; words[i]; i++)
+    if (strlen (words[i]) >= 6 && strstr (fabric, words[i]))
+      return TRUE;
+  return strstr (fabric, node->name) != NULL;
+}
+
+/* The preset that the fabric names, else the first with the GPU that has enough of them. */
+static const LsNode *find_node (const LsAccelerator *gpu, guint per_node, const char *fabric) {
+  const LsNode *first = NULL;
+
+  for (guint i = 0; i < ls_node_count (); i++) {
+    const LsNode *node = ls_node_get (i);
+
+    if (!g_str_equal (node->gpu, gpu->name) || node->gpus < (int) per_node)
+      continue;
+    if (named_in (node, fabric))
+      return node;
+    if (!first)
+      first = node;
+  }
+  return first;
+}
+
+/* "8x400 Gbit/s per node": adapters and their rate. */
+static void read_adapters (const char *fabric, Job *job) {
+  const char *unit = strstr (fabric, " gbit/s per ");
+  const char *start = unit;
+  char *end;
+  guint64 count;
+
+  while (start && start > fabric &&
+         (g_ascii_isdigit (start[-1]) || start[-1] == 'x' || start[-1] == '.'))
+    start--;
+  if (!start || start == unit)
+    return;
+  count = g_ascii_strtoull (start, &end, 10);
+  if (*end == 'x' && count > 0 && count <= 64 && strstr (unit, "node")) {
+    job->nics = (guint) count;
+    job->nic_gbit_s = g_ascii_strtod (end + 1, NULL);
+  }
+}
+
+static gboolean whole (const LsCsv *csv, guint row, const char *column, double fallback,
+                       double *out) {
+  const char *field = ls_csv_field (csv, row, column);
+
+  *out = fallback;
+  return !*field ? fallback > 0 : ls_number_parse (field, out) && *out >= 1 && *out <= 1e15;
+}
+
+static gboolean read_operation (const char *word, LsCollectiveOp *op) {
+  if (g_str_equal (word, "alltoall"))
+    word = "all_to_all";
+  if (g_str_equal (word, "sendrecv"))
+    word = "send_recv";
+  return ls_collective_op_parse (word, op) &&
+         (ls_collective_is_group (*op) || *op == LS_COLLECTIVE_SEND_RECV);
+}
+
+static char *read_job (const LsCsv *csv, guint row, Job *job) {
+  g_autofree char *fabric = g_ascii_strdown (ls_csv_field (csv, row, "fabric"), -1);
+  const LsAccelerator *gpu = ls_accelerator_for_text (ls_csv_field (csv, row, "gpu"));
+  double ranks, nodes, per_node, bytes;
+
+  if (!gpu)
+    return g_strdup_printf ("gpu '%s' is not in the catalogue", ls_csv_field (csv, row, "gpu"));
+  if (!read_operation (ls_csv_field (csv, row, "collective"), &job->descriptor.op))
+    return g_strdup_printf ("collective '%s' is not known", ls_csv_field (csv, row, "collective"));
+  if (!whole (csv, row, "ranks", 0, &ranks) || !whole (csv, row, "nodes", 1, &nodes) ||
+      !whole (csv, row, "gpus_per_node", ranks / nodes, &per_node) ||
+      !whole (csv, row, "size_bytes", 0, &bytes))
+    return g_strdup ("ranks, nodes, gpus_per_node or size_bytes is no whole number");
+  if (nodes > 1 && nodes * per_node > ranks && (gint64) ranks % (gint64) nodes == 0)
+    per_node = ranks / nodes;
+  else if (nodes <= 1)
+    per_node = ranks;
+  if (nodes * per_node != ranks || ranks < 2)
+    return g_strdup ("nodes x gpus_per_node is not the number of ranks");
+  job->node = find_node (gpu, (guint) per_node, fabric);
+  if (!job->node)
+    return g_strdup_printf ("no node preset has %u of %s", (guint) per_node, gpu->name);
+  job->nodes = (guint) nodes;
+  job->per_node = (guint) per_node;
+  job->no_in_network = strstr (fabric, "nvls_enable=0") || strstr (fabric, "ring");
+  job->descriptor.bytes = (gint64) bytes;
+  job->descriptor.algorithm = LS_ALGORITHM_AUTO;
+  read_adapters (fabric, job);
+  return NULL;
+}
+
+static char *write_scenario (const Job *job) {
+  GString *yaml = g_string_new (NULL);
+
+  g_string_append_printf (yaml,
+                          "lockstep: 1\ncluster:\n  groups:\n    main:\n      nodes: %u\n      "
+                          "node:\n        preset: %s\n",
+                          job->nodes, job->node->name);
+  if (job->nics > 0)
+    g_string_append_printf (yaml, "        nics: {compute: {count: %u, rate: %.6g Gb/s}}\n",
+                            job->nics, job->nic_gbit_s);
+  if (job->no_in_network)
+    g_string_append (yaml, "        intra: {in_network: false}\n");
+  return g_string_free (yaml, FALSE);
+}
+
+static void estimate (LsPrediction *out, const Job *job, const LsScenario *scenario) {
+  g_autoptr (LsNet) net = ls_net_new (scenario->cluster, NULL);
+  g_autofree guint *gpus = g_new (guint, job->nodes * job->per_node);
+  guint n = 0;
+
+  for (guint node = 0; node < job->nodes; node++)
+    for (guint i = 0; i < job->per_node; i++)
+      gpus[n++] = ls_cluster_node_first_gpu (scenario->cluster, node) + i;
+  out->quantities[0].predicted = 1e6 * ls_net_estimate (net, gpus, n, &job->descriptor).time_s;
+  out->n = 1;
+}
+
+void ls_predict_collective (LsPrediction *out, const LsCsv *csv, guint row, gboolean dry) {
+  const char *column = ls_csv_column (csv, "oop_time_us") >= 0 ? "oop_time_us" : "time_us";
+  g_autoptr (LsScenario) scenario = NULL;
+  Job job = {0};
+
+  out->skipped = read_job (csv, row, &job);
+  if (out->skipped)
+    return;
+  out->scenario = write_scenario (&job);
+  if (dry)
+    return;
+  out->quantities[0].quantity = column;
+  if (!ls_number_parse (ls_csv_field (csv, row, column), &out->quantities[0].measured) ||
+      out->quantities[0].measured <= 0) {
+    out->skipped = g_strdup_printf ("%s is not stated", column);
+    return;
+  }
+  scenario = ls_scenario_from_text ("row", out->scenario);
+  if (!scenario->cluster) {
+    g_autofree char *text = ls_config_errors_text (scenario->errors);
+
+    out->skipped = g_strdelimit (g_strdup (g_strchomp (text)), "\n", ' ');
+    return;
+  }
+  estimate (out, &job, scenario);
+}

@@ -1,0 +1,206 @@
+/* Rows of training runs: the scenarios that a row may mean, simulated, and what the row calls its
+ * measurements. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/quantity.h"
+#include "cli/interrupt.h"
+#include "cli/predict.h"
+#include "cli/scenario.h"
+#include "cli/training_row.h"
+#include "train/summary.h"
+
+/* One setting of what the row leaves open, and what came of it. */
+typedef struct {
+  gint64 micro_batch;
+  const char *recompute;
+  char *yaml;
+  char *fault; /* why it cannot run; NULL: it can */
+  gboolean fits;
+  double step_s;
+  gint64 peak_bytes;
+  double model_flops, row_flops, peak_flops_per_s;
+} Setting;
+
+static void setting_clear (gpointer data) {
+  g_free (((Setting *) data)->yaml);
+  g_free (((Setting *) data)->fault);
+}
+
+static char *first_fault (const LsScenario *scenario) {
+  g_autofree char *text = ls_config_errors_text (scenario->errors);
+  char *end = strchr (text, '\n');
+
+  return end ? g_strndup (text, (gsize) (end - text)) : g_strdup (text);
+}
+
+/* Does it fit, by the static model: cheap, so that only what fits is simulated. */
+static void judge (Setting *setting, const LsTrainingRow *row) {
+  g_autoptr (LsScenario) scenario = ls_scenario_from_text ("row", setting->yaml);
+  g_autofree const LsAccelerator **gpus = NULL;
+  LsMemoryEstimate estimate;
+
+  if (!scenario->workload || ls_config_errors_any (scenario->errors)) {
+    setting->fault = first_fault (scenario);
+    return;
+  }
+  gpus = ls_scenario_stage_gpus (scenario);
+  ls_memory_fullest (scenario->workload, gpus, &estimate);
+  setting->fits = estimate.fits;
+  setting->model_flops = ls_workload_model_flops (scenario->workload);
+  setting->row_flops = ls_training_row_flops (row, scenario->workload, row->flops_def);
+  setting->peak_flops_per_s = ls_workload_peak_flops_per_s (scenario->workload, row->gpu);
+}
+
+static const char *const modes[] = {"none", "selective", "full"};
+
+static void add_setting (GArray *settings, const LsTrainingRow *row, gint64 micro_batch,
+                         const char *recompute) {
+  Setting setting = {.micro_batch = micro_batch, .recompute = recompute};
+
+  setting.yaml = ls_training_scenario (row, micro_batch, recompute);
+  judge (&setting, row);
+  g_array_append_val (settings, setting);
+}
+
+/* All micro-batches. Where the recompute mode is open, each with the lightest mode that fits, because
+ * more recompute only takes longer, and the smallest also with full recompute, for the range. */
+static GArray *settings_of (const LsTrainingRow *row) {
+  GArray *settings = g_array_new (FALSE, TRUE, sizeof (Setting));
+  g_autoptr (GArray) sizes = ls_training_row_micro_batches (row);
+
+  g_array_set_clear_func (settings, setting_clear);
+  for (guint i = 0; i < sizes->len; i++) {
+    gint64 size = g_array_index (sizes, gint64, i);
+
+    for (guint m = 0; m < G_N_ELEMENTS (modes) && !row->recompute; m++) {
+      add_setting (settings, row, size, modes[m]);
+      if (g_array_index (settings, Setting, settings->len - 1).fits)
+        break;
+    }
+    if (row->recompute || i == 0)
+      add_setting (settings, row, size, row->recompute ? row->recompute : "full");
+  }
+  return settings;
+}
+
+static void simulate (Setting *setting) {
+  g_autoptr (LsScenario) scenario = ls_scenario_from_text ("row", setting->yaml);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LsJob) job = ls_job_build (scenario->workload, scenario->cluster, &error);
+  g_autoptr (LsSimulation) simulation = NULL;
+  g_autoptr (LsSummary) summary = NULL;
+  const LsRunOptions how = {.stop = ls_interrupt_flag ()};
+
+  if (job)
+    simulation = ls_simulation_new (scenario->cluster, scenario->workload, job, scenario->seed);
+  if (!job || !ls_simulation_run (simulation, &how, &error)) {
+    setting->fault = g_strdup (error->message);
+    return;
+  }
+  summary = ls_summary_new (simulation);
+  setting->step_s = summary->step_time_s;
+  setting->peak_bytes = summary->memory.peak_bytes;
+}
+
+/* Simulates what fits (everything when nothing does); returns the fastest, NULL when none ran. */
+static const Setting *simulate_all (GArray *settings) {
+  const Setting *best = NULL;
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < settings->len; i++)
+    any = any || g_array_index (settings, Setting, i).fits;
+  for (guint i = 0; i < settings->len; i++) {
+    Setting *setting = &g_array_index (settings, Setting, i);
+
+    if (!setting->fault && (setting->fits || !any))
+      simulate (setting);
+    if (setting->step_s > 0 && (!best || setting->step_s < best->step_s))
+      best = setting;
+  }
+  return best;
+}
+
+/* A measured quantity as the setting predicts it; 0 when it is none of ours. */
+static double value_of (const char *quantity, const Setting *setting, const LsTrainingRow *row) {
+  double flops_per_s = setting->row_flops / setting->step_s / (double) row->gpus;
+
+  if (g_str_equal (quantity, "step_time_s"))
+    return setting->step_s;
+  if (g_str_equal (quantity, "tokens_per_s_per_gpu"))
+    return (double) row->global_batch * (double) row->seq / setting->step_s / (double) row->gpus;
+  if (g_str_equal (quantity, "tflops_per_gpu"))
+    return flops_per_s / 1e12;
+  if (g_str_equal (quantity, "mfu_pct")) {
+    gboolean counts_recompute =
+        row->flops_def == LS_FLOPS_MEGATRON_HARDWARE || row->flops_def == LS_FLOPS_EIGHT_N;
+    double model = counts_recompute ? setting->model_flops : setting->row_flops;
+    double peak = row->peak_tflops > 0 ? row->peak_tflops * 1e12 : setting->peak_flops_per_s;
+
+    return 100 * model / setting->step_s / (double) row->gpus / peak;
+  }
+  return (double) setting->peak_bytes / 1e9; /* peak_mem_gb */
+}
+
+static void add_quantity (LsPrediction *out, const char *quantity, double measured,
+                          const GArray *settings, const Setting *best, const LsTrainingRow *row) {
+  LsPredicted *predicted = &out->quantities[out->n++];
+
+  predicted->quantity = quantity;
+  predicted->measured = measured;
+  predicted->predicted = predicted->low = predicted->high = value_of (quantity, best, row);
+  predicted->ranged = row->micro_batch == 0 || !row->recompute;
+  for (guint i = 0; i < settings->len; i++) {
+    const Setting *setting = &g_array_index (settings, Setting, i);
+
+    if (setting->step_s <= 0)
+      continue;
+    predicted->low = MIN (predicted->low, value_of (quantity, setting, row));
+    predicted->high = MAX (predicted->high, value_of (quantity, setting, row));
+  }
+}
+
+static void add_quantities (LsPrediction *out, const LsCsv *csv, guint number,
+                            const GArray *settings, const Setting *best, const LsTrainingRow *row) {
+  static const char *const quantities[] = {"step_time_s", "tokens_per_s_per_gpu", "tflops_per_gpu",
+                                           "mfu_pct", "peak_mem_gb"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (quantities); i++) {
+    double measured;
+
+    if (!ls_number_parse (ls_csv_field (csv, number, quantities[i]), &measured) || measured <= 0)
+      continue;
+    add_quantity (out, quantities[i], measured, settings, best, row);
+    if (g_str_equal (quantities[i], "step_time_s"))
+      out->measured_mfu =
+          best->model_flops / measured / (double) row->gpus / best->peak_flops_per_s;
+  }
+  if (out->n == 0)
+    out->skipped = g_strdup ("nothing measured that is predicted");
+}
+
+void ls_predict_training (LsPrediction *out, const LsCsv *csv, guint number, gboolean dry) {
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GArray) settings = NULL;
+  const Setting *best;
+  LsTrainingRow row;
+
+  if (!ls_training_row_read (&row, csv, number, &error)) {
+    out->skipped = g_strdup (error->message);
+    return;
+  }
+  settings = settings_of (&row);
+  out->scenario = g_strdup (g_array_index (settings, Setting, 0).yaml);
+  if (dry)
+    return;
+  best = simulate_all (settings);
+  if (!best) {
+    const char *fault = g_array_index (settings, Setting, 0).fault;
+
+    out->skipped = g_strdup (fault ? fault : "no setting could be simulated");
+    return;
+  }
+  g_free (out->scenario);
+  out->scenario = g_strdup (best->yaml);
+  add_quantities (out, csv, number, settings, best, &row);
+}

@@ -1,0 +1,248 @@
+/* From a simulation to the metadata of its trace, see recording.h. Cost O(ranks + resources). */
+#include "cli/recording.h"
+
+#include <string.h>
+
+#include "train/builder.h"
+
+struct LsRecording {
+  LsSimulation *simulation;
+  LsRecorder *recorder;
+  LsTraceMeta meta;
+  LsTraceJob job;
+  LsTraceNode *nodes;
+  LsTraceRank *ranks;
+  LsTraceResource *resources;
+  LsTraceGroup *groups;
+  const char **strings;
+  const char *streams[LS_N_ROLES + 1];
+  guint16 *stream_numbers; /* of all kinds of rank, LS_MAX_STREAMS each */
+  GPtrArray *owned;        /* char * */
+  GArray *step_ranks;      /* LsTraceStepRank */
+};
+
+static const char *own (LsRecording *recording, char *text) {
+  g_ptr_array_add (recording->owned, text);
+  return text;
+}
+
+static void describe_nodes (LsRecording *recording) {
+  const LsCluster *cluster = ls_simulation_cluster (recording->simulation);
+  guint n = ls_cluster_n_nodes (cluster);
+
+  recording->nodes = g_new0 (LsTraceNode, n);
+  for (guint node = 0; node < n; node++) {
+    LsTraceNode *out = &recording->nodes[node];
+
+    out->name = own (recording, ls_cluster_node_name (cluster, node));
+    out->group = ls_cluster_group (cluster, ls_cluster_node_group (cluster, node))->name;
+    out->gpu = ls_cluster_node (cluster, node)->gpu->name;
+  }
+  recording->meta.n_nodes = n;
+  recording->meta.nodes = recording->nodes;
+}
+
+/* The number of a stream's name in the trace; new names are added. */
+static guint16 stream_number (LsRecording *recording, const char *name) {
+  guint i = 0;
+
+  while (i < recording->meta.n_streams && !g_str_equal (recording->streams[i], name))
+    i++;
+  if (i == recording->meta.n_streams)
+    recording->streams[recording->meta.n_streams++] = name;
+  return (guint16) i;
+}
+
+static void describe_streams (LsRecording *recording) {
+  const LsJob *job = ls_simulation_job (recording->simulation);
+
+  recording->stream_numbers = g_new0 (guint16, job->n_kinds * LS_MAX_STREAMS);
+  for (guint kind = 0; kind < job->n_kinds; kind++)
+    for (guint i = 0; i < ls_program_n_streams (job->kinds[kind].program); i++)
+      recording->stream_numbers[kind * LS_MAX_STREAMS + i] =
+          stream_number (recording, ls_program_stream_name (job->kinds[kind].program, i));
+  recording->meta.streams = recording->streams;
+}
+
+static void describe_ranks (LsRecording *recording) {
+  const LsCluster *cluster = ls_simulation_cluster (recording->simulation);
+  const LsJob *job = ls_simulation_job (recording->simulation);
+
+  recording->ranks = g_new0 (LsTraceRank, job->n_ranks);
+  for (guint rank = 0; rank < job->n_ranks; rank++) {
+    LsTraceRank *out = &recording->ranks[rank];
+    guint kind = job->kind_of_rank[rank], gpu = job->gpu_of_rank[rank];
+
+    out->job_rank = rank;
+    out->role = "worker";
+    out->node = (gint) ls_cluster_gpu_node (cluster, gpu);
+    out->device = (gint) ls_cluster_gpu_local (cluster, gpu);
+    out->class_id = kind;
+    out->dp = (gint) job->coordinates[rank].data;
+    out->tp = (gint) job->coordinates[rank].tensor;
+    out->pp = (gint) job->coordinates[rank].stage;
+    out->cp = out->ep = LS_TRACE_ABSENT;
+    out->n_streams = ls_program_n_streams (job->kinds[kind].program);
+    out->streams = &recording->stream_numbers[kind * LS_MAX_STREAMS];
+  }
+  recording->meta.n_ranks = job->n_ranks;
+  recording->meta.ranks = recording->ranks;
+}
+
+/* In the engine's numbering, so that rows and records agree. */
+static void describe_resources (LsRecording *recording) {
+  LsEngine *engine = ls_simulation_engine (recording->simulation);
+  const LsNet *net = ls_simulation_net (recording->simulation);
+  const LsJob *job = ls_simulation_job (recording->simulation);
+  guint n = ls_engine_n_resources (engine);
+  g_autofree gint *rank_of_gpu =
+      g_new (gint, ls_cluster_n_gpus (ls_simulation_cluster (recording->simulation)));
+
+  for (guint gpu = 0; gpu < ls_cluster_n_gpus (ls_simulation_cluster (recording->simulation));
+       gpu++)
+    rank_of_gpu[gpu] = LS_TRACE_ABSENT;
+  for (guint rank = 0; rank < job->n_ranks; rank++)
+    rank_of_gpu[job->gpu_of_rank[rank]] = (gint) rank;
+  recording->resources = g_new0 (LsTraceResource, n);
+  for (guint i = 0; i < n; i++) {
+    const LsNetResource *resource = ls_net_resource_of (net, i);
+    LsTraceResource *out = &recording->resources[i];
+
+    out->node = out->rank = LS_TRACE_ABSENT;
+    out->name = resource ? resource->name : ls_engine_resource_name (engine, i);
+    out->kind = resource ? ls_resource_kind_name (resource->kind) : "other";
+    out->unit = resource ? ls_resource_kind_unit (resource->kind) : "1/s";
+    out->capacity = ls_engine_resource_per_s (engine, i);
+    if (!resource)
+      continue;
+    out->tier = ls_resource_kind_tier (resource->kind);
+    out->source = resource->source;
+    out->target = resource->target;
+    out->node = resource->node >= 0 ? resource->node : LS_TRACE_ABSENT;
+    if (resource->gpu >= 0)
+      out->rank = rank_of_gpu[resource->gpu];
+  }
+  recording->meta.n_resources = n;
+  recording->meta.resources = recording->resources;
+}
+
+static void describe_groups (LsRecording *recording) {
+  LsEngine *engine = ls_simulation_engine (recording->simulation);
+  guint n = ls_engine_n_groups (engine);
+
+  recording->groups = g_new0 (LsTraceGroup, n);
+  for (guint i = 0; i < n; i++) {
+    recording->groups[i].axis = ls_engine_group_axis (engine, i);
+    recording->groups[i].n_members = ls_engine_group_size (engine, i);
+    recording->groups[i].members = ls_engine_group_ranks (engine, i);
+  }
+  recording->meta.n_groups = n;
+  recording->meta.groups = recording->groups;
+}
+
+static void describe_strings (LsRecording *recording) {
+  const LsTables *tables = ls_simulation_job (recording->simulation)->tables;
+  guint n = ls_tables_n_names (tables);
+
+  recording->strings = g_new0 (const char *, n);
+  for (guint i = 0; i < n; i++)
+    recording->strings[i] = ls_tables_get_name (tables, i);
+  recording->meta.n_strings = n;
+  recording->meta.strings = recording->strings;
+}
+
+static LsRecording *describe (LsSimulation *simulation) {
+  LsRecording *recording = g_new0 (LsRecording, 1);
+  const LsJob *job = ls_simulation_job (simulation);
+
+  recording->simulation = simulation;
+  recording->owned = g_ptr_array_new_with_free_func (g_free);
+  recording->step_ranks = g_array_new (FALSE, TRUE, sizeof (LsTraceStepRank));
+  recording->job = (LsTraceJob){.name = job->name, .policy = "sync", .gpus = job->n_ranks};
+  recording->meta.n_jobs = 1;
+  recording->meta.jobs = &recording->job;
+  describe_nodes (recording);
+  describe_streams (recording);
+  describe_ranks (recording);
+  describe_resources (recording);
+  describe_groups (recording);
+  describe_strings (recording);
+  return recording;
+}
+
+LsRecording *ls_recording_new (const char *path, LsSimulation *simulation,
+                               const LsRecorderOptions *options, GError **error) {
+  g_autoptr (LsRecording) recording = describe (simulation);
+  LsEngine *engine = ls_simulation_engine (simulation);
+
+  recording->recorder = ls_recorder_new (path, &recording->meta, options, error);
+  if (!recording->recorder)
+    return NULL;
+  ls_engine_add_observer (engine, ls_recorder_observer (recording->recorder), recording->recorder);
+  for (guint rank = 0; rank < ls_engine_n_ranks (engine); rank++)
+    if (options->level >= LS_TRACE_OPS && ls_recorder_has_rank (recording->recorder, rank))
+      ls_engine_observe_rank (engine, rank, TRUE);
+  return g_steal_pointer (&recording);
+}
+
+void ls_recording_free (LsRecording *recording) {
+  if (!recording)
+    return;
+  ls_recorder_free (recording->recorder);
+  g_free (recording->nodes);
+  g_free (recording->ranks);
+  g_free (recording->resources);
+  g_free (recording->groups);
+  g_free (recording->strings);
+  g_free (recording->stream_numbers);
+  g_ptr_array_unref (recording->owned);
+  g_array_unref (recording->step_ranks);
+  g_free (recording);
+}
+
+LsRecorder *ls_recording_recorder (LsRecording *recording) {
+  return recording->recorder;
+}
+
+gboolean ls_recording_step (gpointer self, const LsStepResult *step, GError **error) {
+  LsRecording *recording = self;
+  const LsWorkload *workload = ls_simulation_workload (recording->simulation);
+  LsTraceStep row = {
+      .step = step->step, .start_ps = step->start_ps, .end_ps = step->end_ps, .tokens = -1};
+
+  if (ls_model_has_tokens (workload->model))
+    row.tokens = workload->global_batch * workload->seq_len;
+  g_array_set_size (recording->step_ranks, step->n_ranks);
+  for (guint rank = 0; rank < step->n_ranks; rank++) {
+    LsTraceStepRank *out = &g_array_index (recording->step_ranks, LsTraceStepRank, rank);
+
+    out->rank = rank;
+    out->weight = 1;
+    memcpy (out->parts_ps, &step->parts_ps[rank * LS_N_PARTS], sizeof out->parts_ps);
+    out->caused_wait_ps = step->caused_wait_ps[rank];
+    out->peak_bytes = step->peak_bytes[rank];
+  }
+  return ls_recorder_step (recording->recorder, &row,
+                           (const LsTraceStepRank *) (gpointer) recording->step_ranks->data,
+                           step->n_ranks, error);
+}
+
+LsRecordingSize ls_recording_size (LsSimulation *simulation, const LsRecorderOptions *options) {
+  g_autoptr (LsRecording) recording = describe (simulation);
+  g_autoptr (LsTraceSelection) selection = ls_trace_selection_new (
+      &recording->meta, options->all_ranks, options->ranks, options->n_ranks);
+  gint64 steps = ls_simulation_workload (simulation)->steps, recorded = steps;
+  LsRecordingSize size = {0};
+
+  if (options->filter_steps)
+    recorded = CLAMP (options->last_step - options->first_step + 1, 0, steps);
+  for (guint rank = 0; rank < recording->meta.n_ranks && options->level >= LS_TRACE_OPS; rank++)
+    if (ls_trace_selection_has (selection, rank))
+      size.events +=
+          ls_program_n_executed (ls_engine_rank_program (ls_simulation_engine (simulation), rank)) /
+          steps * recorded;
+  if (options->level > LS_TRACE_NONE)
+    size.bytes = ls_trace_estimate_bytes (options->level, size.events, recording->meta.n_ranks,
+                                          recording->meta.n_resources, recorded);
+  return size;
+}

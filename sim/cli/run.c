@@ -1,0 +1,328 @@
+/* `lockstep run`: simulates a scenario, writes its trace, prints its summary. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/quantity.h"
+#include "cli/interrupt.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/recording.h"
+#include "cli/scenario.h"
+#include "config/output.h"
+#include "train/summary.h"
+
+/* A database of more than this is announced. */
+#define LARGE_BYTES 2e9
+/* How long --dry-run simulates to learn the speed, and rows that one second writes beside it. */
+#define PROBE_US 300000
+#define ROWS_PER_S 1e6
+
+static const LsOption options[] = {
+    {"trace", 0, LS_OPTION_STRING, "LEVEL", "none, steps or ops (the key trace.level)",
+     "none steps ops"},
+    {"ranks", 0, LS_OPTION_STRING, "RANKS",
+     "ranks with a row per operation: all, or as in 0-7,16 (the key trace.ranks)", NULL},
+    {"dry-run", 0, LS_OPTION_FLAG, NULL,
+     "only say how many events, how large a database and how long", NULL},
+    {NULL, 0, LS_OPTION_FLAG, NULL, NULL, NULL},
+};
+
+/* What one run needs; freed together. */
+typedef struct {
+  LsScenario *scenario;
+  LsJob *job;
+  LsSimulation *simulation;
+  LsRecording *recording; /* NULL with trace.level none */
+  LsRecorderOptions recorder;
+  GArray *ranks; /* guint */
+  char *path;
+} Run;
+
+static void run_clear (Run *run) {
+  ls_recording_free (run->recording);
+  ls_simulation_free (run->simulation);
+  ls_job_free (run->job);
+  ls_scenario_free (run->scenario);
+  if (run->ranks)
+    g_array_unref (run->ranks);
+  g_free (run->path);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Run, run_clear)
+
+/* The keys under `trace`. */
+static void read_trace (Run *run) {
+  LsConfig *config = run->scenario->config;
+  g_autoptr (GArray) ranks = NULL;
+  g_autoptr (GArray) steps = NULL;
+
+  ls_trace_level_from_name (ls_config_get_string (config, "trace.level"), &run->recorder.level);
+  run->ranks = g_array_new (FALSE, FALSE, sizeof (guint));
+  run->recorder.all_ranks = ls_config_is_word (config, "trace.ranks", "all");
+  ranks = ls_config_get_indexes (config, "trace.ranks");
+  for (guint i = 0; ranks && i < ranks->len; i++) {
+    gint64 index = g_array_index (ranks, gint64, i);
+    guint rank = (guint) index;
+
+    if (index < run->scenario->workload->layout.ranks)
+      g_array_append_val (run->ranks, rank);
+    else
+      ls_config_warning_at (config, run->scenario->errors, "trace.ranks",
+                            "there is no rank %" G_GINT64_FORMAT "; ranks go from 0 to %u", index,
+                            run->scenario->workload->layout.ranks - 1);
+  }
+  run->recorder.ranks = (const guint *) (gpointer) run->ranks->data;
+  run->recorder.n_ranks = run->ranks->len;
+  steps = ls_config_get_indexes (config, "trace.steps");
+  if (steps && steps->len > 0) {
+    run->recorder.filter_steps = TRUE;
+    run->recorder.first_step = g_array_index (steps, gint64, 0);
+    run->recorder.last_step = g_array_index (steps, gint64, steps->len - 1);
+  }
+}
+
+static gboolean prepare (LsCli *cli, Run *run, GError **error) {
+  run->scenario = ls_scenario_from_args (cli, FALSE, error);
+  if (!run->scenario)
+    return FALSE;
+  if (run->scenario->workload && !ls_config_errors_any (run->scenario->errors)) {
+    read_trace (run);
+    ls_config_warn_unused (run->scenario->config, run->scenario->errors);
+  }
+  if (!ls_scenario_report (cli, run->scenario))
+    return FALSE;
+  run->job = ls_job_build (run->scenario->workload, run->scenario->cluster, error);
+  if (!run->job)
+    return FALSE;
+  run->simulation = ls_simulation_new (run->scenario->cluster, run->scenario->workload, run->job,
+                                       run->scenario->seed);
+  return TRUE;
+}
+
+/* --- dry run ------------------------------------------------------------------------------------ */
+
+typedef struct {
+  gint64 start_us;
+  double share, seconds;
+  gint stop;
+} Probe;
+
+static void probe_progress (gpointer self, double share) {
+  Probe *probe = self;
+  gint64 now_us = g_get_monotonic_time ();
+
+  probe->share = share;
+  probe->seconds = (double) (now_us - probe->start_us) / 1e6;
+  if (now_us - probe->start_us > PROBE_US)
+    g_atomic_int_set (&probe->stop, 1);
+}
+
+/* Simulates for a moment and extrapolates. */
+static double expected_s (Run *run, gint64 rows) {
+  Probe probe = {.start_us = g_get_monotonic_time ()};
+  const LsRunOptions how = {
+      .progress = probe_progress, .progress_self = &probe, .stop = &probe.stop};
+
+  ls_simulation_run (run->simulation, &how, NULL);
+  return (probe.share > 0 ? probe.seconds / probe.share : 0) + (double) rows / ROWS_PER_S;
+}
+
+static int dry_run (LsCli *cli, Run *run, GError **error) {
+  gint64 operations = ls_job_n_operations (run->job);
+  LsRecordingSize size = ls_recording_size (run->simulation, &run->recorder);
+  double seconds = expected_s (run, size.events);
+  g_autofree char *text = NULL;
+  LsJson *json;
+
+  if (cli->json) {
+    json = ls_json_new ();
+    ls_json_open_object (json, NULL);
+    ls_json_integer (json, "events", operations);
+    ls_json_integer (json, "trace_rows", size.events);
+    ls_json_integer (json, "database_bytes", size.bytes);
+    ls_json_number (json, "expected_s", seconds);
+    ls_json_strings (json, "warnings", cli->warnings);
+    ls_json_close (json);
+    text = ls_json_finish (json);
+  } else {
+    g_autofree char *bytes = ls_quantity_format ((double) size.bytes, LS_DIMENSION_BYTES);
+    g_autofree char *time = ls_quantity_format (seconds, LS_DIMENSION_TIME);
+
+    text = g_strdup_printf ("events     %" G_GINT64_FORMAT " operations of %u ranks\n"
+                            "database   about %s, %" G_GINT64_FORMAT " rows of operations\n"
+                            "time       about %s on this machine\n",
+                            operations, run->job->n_ranks, bytes, size.events, time);
+  }
+  return ls_cli_write (cli, text, error) ? 0 : 2;
+}
+
+/* --- the run ------------------------------------------------------------------------------------ */
+
+static gboolean start_recording (LsCli *cli, Run *run, GError **error) {
+  LsRecorder *recorder;
+  LsRecordingSize size;
+  g_autofree char *resolved = NULL;
+
+  if (run->recorder.level == LS_TRACE_NONE)
+    return TRUE;
+  run->path = ls_output_choose (cli, run->scenario->name, run->scenario->seed, error);
+  if (!run->path)
+    return FALSE;
+  size = ls_recording_size (run->simulation, &run->recorder);
+  if ((double) size.bytes > LARGE_BYTES) {
+    g_autofree char *bytes = ls_quantity_format ((double) size.bytes, LS_DIMENSION_BYTES);
+
+    ls_cli_warn (cli, "the database will hold about %s; --trace steps or --ranks makes it smaller",
+                 bytes);
+  }
+  run->recorder.force = ls_args_has (cli->args, "force");
+  run->recorder.stop = ls_interrupt_flag ();
+  run->recording = ls_recording_new (run->path, run->simulation, &run->recorder, error);
+  if (!run->recording)
+    return FALSE;
+  recorder = ls_recording_recorder (run->recording);
+  resolved = ls_config_to_yaml (run->scenario->config, LS_CONFIG_WRITE_DEFAULTS);
+  ls_recorder_set_text (recorder, "scenario", resolved);
+  ls_recorder_set_text (recorder, "version", LS_VERSION);
+  ls_recorder_set_text (recorder, "name", run->scenario->name);
+  ls_recorder_set_integer (recorder, "seed", (gint64) run->scenario->seed);
+  return TRUE;
+}
+
+static void on_progress (gpointer self, double share) {
+  ls_progress_update (self, share, NULL);
+}
+
+/* TRUE when the run is complete or was interrupted (*interrupted). */
+static gboolean simulate (LsCli *cli, Run *run, gboolean *interrupted, GError **error) {
+  g_autoptr (LsProgress) progress = ls_progress_new (cli, "simulating");
+  g_autoptr (GError) local = NULL;
+  const LsRunOptions how = {.step = run->recording ? ls_recording_step : NULL,
+                            .step_self = run->recording,
+                            .progress = on_progress,
+                            .progress_self = progress,
+                            .stop = ls_interrupt_flag ()};
+
+  *interrupted = FALSE;
+  if (ls_simulation_run (run->simulation, &how, &local))
+    return TRUE;
+  /* A writer that fails stops the simulation in the same way: its error comes first. */
+  if (run->recording && !ls_recorder_check (ls_recording_recorder (run->recording), error))
+    return FALSE;
+  if (g_error_matches (local, LS_ERROR, LS_ERROR_INTERRUPTED)) {
+    *interrupted = TRUE;
+    return TRUE;
+  }
+  g_propagate_error (error, g_steal_pointer (&local));
+  return FALSE;
+}
+
+static LsSummary *make_summary (LsCli *cli, Run *run) {
+  LsSummary *summary;
+
+  if (ls_simulation_n_steps (run->simulation) == 0)
+    return NULL;
+  summary = ls_summary_new (run->simulation);
+  summary->version = g_strdup (LS_VERSION);
+  summary->trace = g_strdup (run->path);
+  if (ls_config_has (run->scenario->config, "title"))
+    summary->title = g_strdup (ls_config_get_string (run->scenario->config, "title"));
+  for (guint i = 0; i < cli->warnings->len; i++)
+    g_ptr_array_add (summary->warnings, g_strdup (cli->warnings->pdata[i]));
+  return summary;
+}
+
+/* The summary as the database keeps it: without wall time and path, which differ between equal runs. */
+static char *lasting_json (const LsSummary *summary) {
+  g_autofree char *json = ls_summary_to_json (summary);
+  const char *cut = strstr (json, ", \"wall_s\": ");
+  const char *rest = cut ? strstr (cut, ", \"warnings\": ") : NULL;
+
+  return rest ? g_strdup_printf ("%.*s%s", (int) (cut - json), json, rest) : g_strdup (json);
+}
+
+static gboolean finish_recording (Run *run, const LsSummary *summary, gboolean interrupted,
+                                  GError **error) {
+  LsRecorder *recorder;
+  gint64 end_ps = ls_engine_now_ps (ls_simulation_engine (run->simulation));
+
+  if (!run->recording)
+    return TRUE;
+  recorder = ls_recording_recorder (run->recording);
+  if (summary) {
+    g_autofree char *json = lasting_json (summary);
+
+    ls_recorder_set_text (recorder, "summary", json);
+    ls_recorder_set_job_summary (recorder, 0, json);
+  }
+  ls_recorder_set_real (recorder, "wall_s", ls_simulation_wall_s (run->simulation));
+  if (!ls_recorder_finish (recorder, interrupted ? "interrupted" : "complete", end_ps, error))
+    return FALSE;
+  ls_output_remember (run->path);
+  return TRUE;
+}
+
+static void show (LsCli *cli, const Run *run, const LsSummary *summary, gboolean interrupted) {
+  g_autofree char *text = NULL;
+
+  if (interrupted)
+    ls_cli_note (cli, "interrupted after %u whole steps%s%s",
+                 ls_simulation_n_steps (run->simulation), run->path ? "; what was done is in " : "",
+                 run->path ? run->path : "");
+  if (!summary)
+    return;
+  if (cli->json)
+    text = g_strconcat (ls_summary_to_json (summary), "\n", NULL);
+  else if (!cli->quiet)
+    text = ls_summary_to_text (summary);
+  if (text) {
+    fputs (text, stdout);
+    fflush (stdout);
+  }
+}
+
+static int run_run (LsCli *cli, GError **error) {
+  g_auto (Run) run = {0};
+  g_autoptr (LsSummary) summary = NULL;
+  gboolean interrupted;
+
+  if (!prepare (cli, &run, error))
+    return 2;
+  if (ls_args_has (cli->args, "dry-run"))
+    return dry_run (cli, &run, error);
+  if (!start_recording (cli, &run, error) || !simulate (cli, &run, &interrupted, error))
+    return 1;
+  summary = make_summary (cli, &run);
+  if (!finish_recording (&run, summary, interrupted, error))
+    return 1;
+  show (cli, &run, summary, interrupted);
+  if (interrupted)
+    return 130;
+  return summary->memory.fits ? 0 : 3;
+}
+
+const LsCommand ls_command_run = {
+    .name = "run",
+    .usage = "FILE... [options]",
+    .summary = "simulate a scenario, print its summary and write its trace",
+    .description = "Reads the files in the order given, each over the ones before, then --set and "
+                   "--unset, and simulates every "
+                   "rank.\nThe trace goes to results/NAME-SEED.db under the working directory "
+                   "(NAME-SEED-2.db, ... when taken), or "
+                   "to the file of -o, which is overwritten only with --force; @last means it in "
+                   "`lockstep query`.\nA scenario that "
+                   "does not fit in memory is simulated as if it did; the summary says so and the "
+                   "exit status is 3. Ctrl-C closes "
+                   "the trace in good order.",
+    .examples = "a shipped scenario on one node\tlockstep run topologies/dgx-h100.yaml "
+                "workloads/llama2-7b-zero3.yaml\n"
+                "another layout, no trace, for a script\tlockstep run mine.yaml --set "
+                "workload.parallel.tensor=4 --trace none --json\n"
+                "how long would it take\tlockstep run topologies/dgx-a100.yaml "
+                "workloads/gpt3-175b.yaml --dry-run\n",
+    .positional = "@file",
+    .options = options,
+    .takes_scenario = TRUE,
+    .run = run_run,
+};

@@ -1,0 +1,210 @@
+/* Reading scenarios for commands, see scenario.h. */
+#include "cli/scenario.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "config/output.h"
+#include "config/tables.h"
+
+LsConfigSchema *ls_scenario_schema (void) {
+  const LsConfigKey *const tables[] = {ls_config_keys, ls_cluster_keys, ls_workload_keys,
+                                       ls_config_later_keys, NULL};
+
+  return ls_config_schema_new (tables);
+}
+
+static LsScenario *scenario_new (void) {
+  LsScenario *scenario = g_new0 (LsScenario, 1);
+
+  scenario->schema = ls_scenario_schema ();
+  scenario->errors = ls_config_errors_new ();
+  return scenario;
+}
+
+void ls_scenario_free (LsScenario *scenario) {
+  if (!scenario)
+    return;
+  ls_workload_free (scenario->workload);
+  ls_cluster_free (scenario->cluster);
+  ls_config_free (scenario->config);
+  ls_config_errors_free (scenario->errors);
+  ls_config_schema_free (scenario->schema);
+  g_free (scenario->name);
+  g_free (scenario);
+}
+
+/* Builds the parts from what the builder has; each part checks its own keys. */
+static void resolve (LsScenario *scenario, LsConfigBuilder *builder) {
+  scenario->config = ls_config_builder_build (builder, scenario->errors);
+  if (!scenario->config || !ls_config_is_readable (scenario->config))
+    return;
+  scenario->seed = (guint64) ls_config_get_int (scenario->config, "seed");
+  ls_config_get_int (scenario->config, "lockstep");
+  ls_config_get_string (scenario->config, "title");
+  scenario->cluster = ls_cluster_new (scenario->config, scenario->errors);
+  if (scenario->cluster && ls_config_has (scenario->config, "workload"))
+    scenario->workload = ls_workload_new (scenario->config, scenario->cluster, scenario->errors);
+}
+
+static char *stem_of (const char *path) {
+  char *base = g_path_get_basename (path);
+  char *dot = strrchr (base, '.');
+
+  if (dot && dot != base)
+    *dot = 0;
+  return base;
+}
+
+/* An option that stands for a key. RANKS of several parts become a list. */
+static void set_key (LsConfigBuilder *builder, const char *key, const char *value) {
+  gboolean list = strchr (value, ',') != NULL;
+  g_autofree char *assignment =
+      g_strdup_printf ("%s=%s%s%s", key, list ? "[" : "", value, list ? "]" : "");
+
+  ls_config_builder_set (builder, assignment);
+}
+
+LsScenario *ls_scenario_from_files (LsCli *cli, const GPtrArray *files, gboolean cluster_only) {
+  LsScenario *scenario = scenario_new ();
+  g_autoptr (LsConfigBuilder) builder = ls_config_builder_new (scenario->schema);
+  g_autoptr (GString) name = g_string_new (NULL);
+  const GPtrArray *settings = ls_args_settings (cli->args);
+  const char *seed = ls_args_string (cli->args, "seed");
+
+  for (guint i = 0; i < files->len; i++) {
+    g_autofree char *path = ls_cli_find_file (files->pdata[i]);
+    g_autofree char *stem = stem_of (path);
+
+    ls_config_builder_add_file (builder, path);
+    g_string_append_printf (name, "%s%s", i > 0 ? "-" : "", stem);
+  }
+  for (guint i = 0; i < settings->len; i++) {
+    const LsSetting *setting = settings->pdata[i];
+
+    if (setting->unset)
+      ls_config_builder_unset (builder, setting->text);
+    else
+      ls_config_builder_set (builder, setting->text);
+  }
+  if (ls_args_string (cli->args, "trace"))
+    set_key (builder, "trace.level", ls_args_string (cli->args, "trace"));
+  if (ls_args_string (cli->args, "ranks"))
+    set_key (builder, "trace.ranks", ls_args_string (cli->args, "ranks"));
+  if (seed)
+    set_key (builder, "seed", seed);
+
+  if (cluster_only)
+    ls_config_builder_optional (builder, "workload");
+  scenario->name = g_string_free (g_steal_pointer (&name), FALSE);
+  resolve (scenario, builder);
+  return scenario;
+}
+
+LsScenario *ls_scenario_from_args (LsCli *cli, gboolean cluster_only, GError **error) {
+  const GPtrArray *files = ls_args_positional (cli->args);
+
+  if (files->len == 0) {
+    g_set_error_literal (error, LS_ERROR, LS_ERROR_USAGE,
+                         "no scenario file given; 'lockstep list topologies' and 'lockstep list "
+                         "workloads' show shipped ones");
+    return NULL;
+  }
+  return ls_scenario_from_files (cli, files, cluster_only);
+}
+
+LsScenario *ls_scenario_from_text (const char *name, const char *text) {
+  LsScenario *scenario = scenario_new ();
+  g_autoptr (LsConfigBuilder) builder = ls_config_builder_new (scenario->schema);
+
+  ls_config_builder_optional (builder, "workload");
+  ls_config_builder_add_text (builder, name, text, -1);
+  scenario->name = g_strdup (name);
+  resolve (scenario, builder);
+  return scenario;
+}
+
+static void print_json_errors (const LsScenario *scenario) {
+  g_autofree char *list = ls_config_errors_json (scenario->errors, 0);
+
+  fprintf (stdout, "{\"error\": %s}\n", g_strchomp (list));
+}
+
+gboolean ls_scenario_report (LsCli *cli, const LsScenario *scenario) {
+  gboolean bad = ls_config_errors_any (scenario->errors);
+  g_autofree char *text = NULL;
+
+  if (!bad) {
+    for (guint i = 0; i < ls_config_errors_length (scenario->errors); i++) {
+      LsConfigFault fault = ls_config_errors_get (scenario->errors, i);
+
+      ls_cli_warn_at (cli, fault.file, fault.line, fault.column, fault.message);
+    }
+    return TRUE;
+  }
+  text = ls_config_errors_text (scenario->errors);
+  fputs (text, stderr);
+  if (cli->json)
+    print_json_errors (scenario);
+  return FALSE;
+}
+
+const LsAccelerator **ls_scenario_stage_gpus (const LsScenario *scenario) {
+  const LsLayout *layout = &scenario->workload->layout;
+  const LsAccelerator **gpus = g_new0 (const LsAccelerator *, layout->pipeline);
+
+  for (guint stage = 0; stage < layout->pipeline; stage++) {
+    LsCoordinates at = {.stage = stage};
+    guint rank = ls_layout_rank (layout, at);
+
+    gpus[stage] = ls_cluster_gpu (scenario->cluster, scenario->workload->gpu_of_rank[rank]);
+  }
+  return gpus;
+}
+
+char *ls_scenario_json (const LsScenario *scenario) {
+  return ls_config_to_json (scenario->config, LS_CONFIG_WRITE_DEFAULTS, 2);
+}
+
+char *ls_scenario_file_title (const char *path) {
+  g_autoptr (GStringChunk) names = g_string_chunk_new (256);
+  g_autoptr (LsConfigErrors) errors = ls_config_errors_new ();
+  g_autoptr (LsConfigNode) root = ls_config_node_read_file (path, names, errors);
+  const LsConfigNode *title = root ? ls_config_node_get (root, "title") : NULL;
+
+  return title && title->kind == LS_CONFIG_NODE_SCALAR ? g_strdup (title->text) : NULL;
+}
+
+static const char reference_head[] =
+    "# Scenario files\n\n"
+    "<!-- Made by `lockstep help --scenario` from the schema in the code; a test keeps it up to "
+    "date. -->\n\n"
+    "A scenario is one or more YAML 1.2 files (JSON is a subset), layered in the order given, then "
+    "`--set path=value`\n"
+    "and `--unset path` in the order given.\n\n"
+    "- Maps merge key by key; scalars and plain lists replace; `null` removes a key.\n"
+    "- Changing a discriminator (`kind`, `policy`, `preset`) drops its siblings from lower "
+    "layers.\n"
+    "- Short forms are expanded first: a word where a map may stand means `{preset: word}` (or "
+    "`kind`, or `policy`, as\n"
+    "  the tables say).\n"
+    "- Quantities carry units: `80 GiB`, `3.35 TB/s` (bytes), `400 Gb/s` (bits), `2.5 us`, `12 %`, "
+    "`15 T`.\n"
+    "  A bare number where a unit belongs is an error.\n"
+    "- A path may quote a segment: `cluster.links.\"leaf0-spine1\".rate`. Relative file names are "
+    "relative to the file\n"
+    "  that holds them.\n"
+    "- Every fault of a file is reported, as `FILE:LINE:COL: error: what is wrong; what is "
+    "allowed; did you mean ...`,\n"
+    "  and nothing runs. A key without effect is a warning.\n\n"
+    "`lockstep check FILE --explain KEY` shows one key with its value; `lockstep check FILE "
+    "--resolved` writes the whole\n"
+    "scenario with everything expanded. In the tables, `*` stands for a name of your own.\n\n";
+
+char *ls_scenario_reference (void) {
+  g_autoptr (LsConfigSchema) schema = ls_scenario_schema ();
+  g_autofree char *tables = ls_config_schema_markdown (schema);
+
+  return g_strconcat (reference_head, tables, NULL);
+}

@@ -1,0 +1,51 @@
+/* From files and settings to a cluster and a workload: the way every command reads scenarios.
+ *
+ * All faults are collected in `errors`; a scenario with faults is still returned, so that they can
+ * be shown together, but its cluster or workload may then be NULL.
+ * Ownership: a scenario owns all its parts. Nothing here prints except ls_scenario_report().
+ */
+#pragma once
+
+#include "cli/cli.h"
+#include "config/config.h"
+#include "net/cluster.h"
+#include "train/workload_keys.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  LsConfigSchema *schema;
+  LsConfigErrors *errors;
+  LsConfig *config;     /* NULL when a file is no YAML at all */
+  LsCluster *cluster;   /* NULL after faults, or when the scenario has none */
+  LsWorkload *workload; /* likewise */
+  guint64 seed;
+  char *name; /* for file names: stems of the files, joined by dashes */
+} LsScenario;
+
+/* The schema of all parts (transfer full). */
+LsConfigSchema *ls_scenario_schema (void);
+
+/* Reads what the command line names. Sets @error only when no file is named. With @cluster_only a
+ * scenario without a workload is good too. */
+LsScenario *ls_scenario_from_args (LsCli *cli, gboolean cluster_only, GError **error);
+/* The same for a list of files (char *), with the command line's settings on top. */
+LsScenario *ls_scenario_from_files (LsCli *cli, const GPtrArray *files, gboolean cluster_only);
+/* A scenario from memory, with or without a workload; @name stands for its file in messages. */
+LsScenario *ls_scenario_from_text (const char *name, const char *text);
+void ls_scenario_free (LsScenario *scenario);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsScenario, ls_scenario_free)
+
+/* Shows warnings and errors; FALSE when there was any error (exit with 2 then). */
+gboolean ls_scenario_report (LsCli *cli, const LsScenario *scenario);
+
+/* The accelerator of each pipeline stage, by its first rank (transfer container). */
+const LsAccelerator **ls_scenario_stage_gpus (const LsScenario *scenario);
+/* The resolved scenario as JSON with defaults (transfer full). */
+char *ls_scenario_json (const LsScenario *scenario);
+/* The `title` of a scenario file, or NULL (transfer full). */
+char *ls_scenario_file_title (const char *path);
+/* The whole of docs/scenario.md (transfer full). */
+char *ls_scenario_reference (void);
+
+G_END_DECLS

@@ -1,0 +1,243 @@
+/* Columns of a training table to numbers, see training_row.h and docs/validation.md. */
+#include "cli/training_row.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/quantity.h"
+
+typedef struct {
+  const LsCsv *csv;
+  guint row;
+} Reader;
+
+static const char *text (const Reader *reader, const char *column) {
+  return ls_csv_field (reader->csv, reader->row, column);
+}
+
+/* Does the column's text contain the word, whatever its case? */
+static gboolean says (const Reader *reader, const char *column, const char *word) {
+  g_autofree char *folded = g_ascii_strdown (text (reader, column), -1);
+
+  return strstr (folded, word) != NULL;
+}
+
+static gboolean skip (GError **error, const char *format, ...) {
+  va_list list;
+  g_autofree char *reason = NULL;
+
+  va_start (list, format);
+  reason = g_strdup_vprintf (format, list);
+  va_end (list);
+  g_set_error_literal (error, LS_ERROR, LS_ERROR_UNSUPPORTED, reason);
+  return FALSE;
+}
+
+/* A whole number of at least @least; an empty field gives @fallback (-1: it must be stated). */
+static gboolean integer (const Reader *reader, const char *column, gint64 least, gint64 fallback,
+                         gint64 *out, GError **error) {
+  const char *field = text (reader, column);
+  double value;
+
+  if (!*field) {
+    *out = fallback;
+    return fallback >= 0 || skip (error, "%s is not stated", column);
+  }
+  if (!ls_number_parse (field, &value) || value != floor (value) || value < (double) least ||
+      value > 1e15)
+    return skip (error, "%s: '%s' is no whole number from %d", column, field, (int) least);
+  *out = (gint64) value;
+  return TRUE;
+}
+
+/* The node preset with that GPU and count whose adapters are nearest to the stated rate per GPU; the
+ * first of equals, so catalogue order decides when no rate is stated. */
+static const LsNode *find_node (const LsTrainingRow *row) {
+  const LsNode *best = NULL;
+  double best_gap = G_MAXDOUBLE;
+
+  for (guint i = 0; i < ls_node_count (); i++) {
+    const LsNode *node = ls_node_get (i);
+    const LsNic *nic = node->nic ? ls_nic_find (node->nic, NULL) : NULL;
+    double gbit_s = nic ? nic->bytes_per_s * 8e-9 * node->nics / node->gpus : 0;
+    double gap = row->nic_gbit_s > 0 ? fabs (gbit_s - row->nic_gbit_s) : 0;
+
+    if (!g_str_equal (node->gpu, row->gpu->name) || node->gpus != row->gpus_per_node)
+      continue;
+    if (gap < best_gap) {
+      best = node;
+      best_gap = gap;
+    }
+  }
+  return best;
+}
+
+static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError **error) {
+  const char *rate = text (reader, "inter_node_per_gpu_gbit_s");
+
+  out->gpu = ls_accelerator_for_text (text (reader, "gpu"));
+  if (!out->gpu)
+    return skip (error, "gpu '%s' is not in the catalogue", text (reader, "gpu"));
+  if (!integer (reader, "gpus", 1, -1, &out->gpus, error) ||
+      !integer (reader, "gpus_per_node", 1, 8, &out->gpus_per_node, error))
+    return FALSE;
+  if (*rate && (!ls_number_parse (rate, &out->nic_gbit_s) || out->nic_gbit_s < 0))
+    return skip (error, "inter_node_per_gpu_gbit_s: '%s' is no rate", rate);
+  out->node = find_node (out);
+  if (!out->node)
+    return skip (error, "no node preset has %d of %s", (int) out->gpus_per_node, out->gpu->name);
+  if (out->gpus > out->gpus_per_node && out->gpus % out->gpus_per_node != 0)
+    return skip (error, "%d GPUs do not fill nodes of %d", (int) out->gpus,
+                 (int) out->gpus_per_node);
+  out->software = ls_software_for_framework (text (reader, "framework"));
+  return TRUE;
+}
+
+static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **error) {
+  out->gated = says (reader, "ffn_act", "swiglu") || says (reader, "ffn_act", "silu");
+  out->llama = out->gated || says (reader, "arch", "llama") || says (reader, "model", "llama");
+  if (says (reader, "arch", "moe") || says (reader, "model", "moe") || says (reader, "model", "8x"))
+    return skip (error, "mixture of experts is a later feature");
+  if (says (reader, "model", "lora"))
+    return skip (error, "LoRA is a later feature");
+  if (!integer (reader, "layers", 1, -1, &out->layers, error) ||
+      !integer (reader, "hidden", 1, -1, &out->hidden, error) ||
+      !integer (reader, "heads", 1, -1, &out->heads, error) ||
+      !integer (reader, "seq", 1, -1, &out->seq, error) ||
+      !integer (reader, "kv_heads", 1, out->heads, &out->kv_heads, error) ||
+      !integer (reader, "ffn", 1, out->gated ? -1 : 4 * out->hidden, &out->ffn, error) ||
+      !integer (reader, "vocab", 1, 51200, &out->vocab, error))
+    return FALSE;
+  out->tied =
+      *text (reader, "tied_embeddings") ? says (reader, "tied_embeddings", "yes") : !out->llama;
+  out->learned_positions = !out->llama;
+  /* Megatron's GPT runs train with dropout 0.1; llm-foundry's benchmarks and Llama without. */
+  out->dropout = !out->llama && says (reader, "framework", "megatron-lm");
+  return TRUE;
+}
+
+static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **error) {
+  gint64 other, virtual_stages;
+
+  if (!integer (reader, "cp", 1, 1, &other, error))
+    return FALSE;
+  if (other > 1)
+    return skip (error, "context parallelism is a later feature");
+  if (!integer (reader, "ep", 1, 1, &other, error))
+    return FALSE;
+  if (other > 1)
+    return skip (error, "expert parallelism is a later feature");
+  if (!integer (reader, "tp", 1, -1, &out->tp, error) ||
+      !integer (reader, "pp", 1, -1, &out->pp, error))
+    return FALSE;
+  virtual_stages = 1;
+  if (g_ascii_isdigit (*text (reader, "virtual_stages")) &&
+      !integer (reader, "virtual_stages", 1, 1, &virtual_stages, error))
+    return FALSE;
+  if (out->pp > 1 && (virtual_stages > 1 || says (reader, "pp_schedule", "interleaved")))
+    return skip (error, "interleaved pipeline stages are a later feature");
+  if (out->gpus % (out->tp * out->pp) != 0)
+    return skip (error, "tp x pp does not divide the GPUs");
+  if (!integer (reader, "dp", 1, out->gpus / (out->tp * out->pp), &out->dp, error))
+    return FALSE;
+  if (out->dp * out->tp * out->pp != out->gpus)
+    return skip (error, "dp x tp x pp is not the number of GPUs");
+  if (out->heads % out->tp != 0 || out->layers % out->pp != 0)
+    return skip (error, "tp does not divide the heads or pp the layers");
+  return TRUE;
+}
+
+static gboolean read_precision (const Reader *reader, LsTrainingRow *out, GError **error) {
+  if (says (reader, "precision", "fp8") || says (reader, "precision", "float8") ||
+      says (reader, "precision", "fp4"))
+    return skip (error, "training in 8-bit or 4-bit formats is a later feature");
+  out->compute_format = says (reader, "precision", "fp16")   ? "fp16"
+                        : says (reader, "precision", "fp32") ? "fp32"
+                                                             : "bf16";
+  out->pure_16_bit = says (reader, "other_config", "mixed_precision=pure");
+  out->fp32_reduce = says (reader, "other_config", "grads reduced fp32") ||
+                     says (reader, "precision", "fp32 grad") ||
+                     says (reader, "precision", "fp32 reduce");
+  return TRUE;
+}
+
+static gboolean read_recompute (const Reader *reader, LsTrainingRow *out, GError **error) {
+  const char *field = text (reader, "recompute");
+  static const char *const modes[] = {"full", "selective", "none"};
+
+  out->recompute = NULL;
+  if (says (reader, "recompute", "every"))
+    return says (reader, "recompute", "every layer")
+               ? (out->recompute = "full") != NULL
+               : skip (error, "recompute '%s' has no equal", field);
+  for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
+    if (g_ascii_strncasecmp (field, modes[i], strlen (modes[i])) == 0)
+      out->recompute = modes[i];
+  return TRUE;
+}
+
+static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **error) {
+  if (!integer (reader, "micro_batch", 1, 0, &out->micro_batch, error) ||
+      !integer (reader, "global_batch", 1, -1, &out->global_batch, error) ||
+      !integer (reader, "zero_stage", 0, 0, &out->zero_stage, error))
+    return FALSE;
+  if (out->global_batch % out->dp != 0 ||
+      (out->micro_batch > 0 && out->global_batch / out->dp % out->micro_batch != 0))
+    return skip (error, "the global batch is no multiple of dp x micro_batch");
+  out->sequence_parallel = out->tp > 1 && says (reader, "sequence_parallel", "yes");
+  /* Megatron before Core reduced gradients after the last backward pass. */
+  out->overlap = !says (reader, "framework", "megatron-lm") || out->zero_stage == 3;
+  return TRUE;
+}
+
+static void read_counting (const Reader *reader, LsTrainingRow *out) {
+  if (says (reader, "flops_def", "96*b") || says (reader, "flops_def", "counts the full-recompute"))
+    out->flops_def = LS_FLOPS_MEGATRON_HARDWARE;
+  else if (says (reader, "flops_def", "8*n") || says (reader, "flops_def", "8n-type"))
+    out->flops_def = LS_FLOPS_EIGHT_N;
+  else if (says (reader, "flops_def", "6n"))
+    out->flops_def = LS_FLOPS_SIX_N;
+  else
+    out->flops_def = LS_FLOPS_MODEL;
+  if (!ls_number_parse (text (reader, "peak_tflops_used"), &out->peak_tflops) ||
+      out->peak_tflops <= 0)
+    out->peak_tflops = 0;
+}
+
+gboolean ls_training_row_read (LsTrainingRow *out, const LsCsv *csv, guint row, GError **error) {
+  const Reader reader = {csv, row};
+
+  memset (out, 0, sizeof *out);
+  read_counting (&reader, out);
+  return read_precision (&reader, out, error) && read_model (&reader, out, error) &&
+         read_hardware (&reader, out, error) && read_layout (&reader, out, error) &&
+         read_batch (&reader, out, error) && read_recompute (&reader, out, error);
+}
+
+gboolean ls_training_table (const LsCsv *csv, const char **missing) {
+  static const char *const columns[] = {"row_id", "gpu", "gpus", "layers", "hidden",
+                                        "heads",  "seq", "tp",   "pp",     "global_batch"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
+    if (ls_csv_column (csv, columns[i]) < 0) {
+      if (missing)
+        *missing = columns[i];
+      return FALSE;
+    }
+  return TRUE;
+}
+
+GArray *ls_training_row_micro_batches (const LsTrainingRow *row) {
+  GArray *sizes = g_array_new (FALSE, FALSE, sizeof (gint64));
+  gint64 per_replica = row->global_batch / row->dp;
+
+  if (row->micro_batch > 0) {
+    g_array_append_val (sizes, row->micro_batch);
+    return sizes;
+  }
+  for (gint64 size = 1; size <= MIN (per_replica, 64); size *= 2)
+    if (per_replica % size == 0)
+      g_array_append_val (sizes, size);
+  return sizes;
+}

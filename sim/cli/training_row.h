@@ -1,0 +1,68 @@
+/* One row of a table of measured training runs, and the one mapping from it to a scenario.
+ *
+ * docs/validation.md states the mapping; sim/cli/training_row.c (columns to numbers) and
+ * sim/cli/training_scenario.c (numbers to YAML) are the whole of it. No column of measurements, no
+ * identifier, no source and no note is looked at.
+ * Errors:     a row that cannot be predicted sets LS_ERROR, code UNSUPPORTED, with the reason.
+ * Ownership:  plain records; strings belong to the table or are static.
+ */
+#pragma once
+
+#include "cli/csv.h"
+#include "hw/accelerators.h"
+#include "hw/nodes.h"
+#include "hw/software.h"
+#include "train/workload.h"
+
+G_BEGIN_DECLS
+
+/* What a `tflops_per_gpu` or `mfu_pct` of the row counts. X (ID, meaning) */
+#define LS_FLOPS_DEFS(X)                                                                        \
+  X (MODEL,                                                                                     \
+     "the model's FLOPs: Megatron's formula without the recomputed forward, attention in full") \
+  X (MEGATRON_HARDWARE, "96 B s l h^2 (1 + s/6h + V/16lh): counts one recomputed forward")      \
+  X (SIX_N, "6 N + 12 L d s per token, N with embeddings")                                      \
+  X (EIGHT_N, "8 N per token: counts one recomputed forward, no attention")
+
+typedef enum {
+#define LS_FLOPS_DEF_ID(id, meaning) LS_FLOPS_##id,
+  LS_FLOPS_DEFS (LS_FLOPS_DEF_ID)
+#undef LS_FLOPS_DEF_ID
+} LsFlopsDef;
+
+typedef struct {
+  const LsAccelerator *gpu;
+  const LsNode *node;
+  const LsSoftware *software;
+  double nic_gbit_s; /* per GPU; 0 not stated */
+  gint64 gpus, gpus_per_node;
+  gint64 layers, hidden, heads, kv_heads, ffn, vocab, seq;
+  gboolean gated, tied, learned_positions, llama, dropout;
+  gint64 tp, pp, dp;
+  gint64 zero_stage;
+  gint64 micro_batch; /* 0 not stated: swept */
+  gint64 global_batch;
+  const char *recompute; /* mode, or NULL not stated: swept */
+  gboolean sequence_parallel;
+  const char *compute_format; /* "fp16", "bf16", "fp32" */
+  gboolean pure_16_bit;       /* gradients reduced and states kept in 16 bits */
+  gboolean fp32_reduce;       /* gradients reduced in fp32 */
+  gboolean overlap;           /* data-parallel collectives beside compute */
+  LsFlopsDef flops_def;
+  double peak_tflops; /* the denominator of mfu_pct; 0 not stated */
+} LsTrainingRow;
+
+/* TRUE when the table has the columns of training rows; else *missing (if not NULL) names the first
+ * that it lacks. */
+gboolean ls_training_table (const LsCsv *csv, const char **missing);
+gboolean ls_training_row_read (LsTrainingRow *out, const LsCsv *csv, guint row, GError **error);
+/* FLOPs of one step by the row's own definition, over all GPUs. */
+double ls_training_row_flops (const LsTrainingRow *row, const LsWorkload *workload,
+                              LsFlopsDef definition);
+/* Legal micro-batch sizes of a row: divisors of global / dp up to 64; only the stated one if there
+ * is one (transfer full: array of gint64). */
+GArray *ls_training_row_micro_batches (const LsTrainingRow *row);
+/* The scenario as YAML (transfer full). */
+char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const char *recompute);
+
+G_END_DECLS

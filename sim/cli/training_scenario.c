@@ -1,0 +1,93 @@
+/* A row of a training table as a scenario, and the FLOPs that its publication counts. */
+#include "cli/training_row.h"
+
+#include "train/flops.h"
+
+double ls_training_row_flops (const LsTrainingRow *row, const LsWorkload *workload,
+                              LsFlopsDef definition) {
+  double parameters = (double) ls_model_parameters (workload->model);
+
+  switch (definition) {
+  case LS_FLOPS_MEGATRON_HARDWARE:
+    return ls_flops_megatron_recompute (row->global_batch, row->seq, row->layers, row->hidden,
+                                        row->vocab);
+  case LS_FLOPS_SIX_N:
+    return (double) row->global_batch * (double) row->seq *
+           ls_flops_per_token_6n (parameters, row->layers, row->hidden, row->seq);
+  case LS_FLOPS_EIGHT_N:
+    return (double) row->global_batch * (double) row->seq * 8 * parameters;
+  case LS_FLOPS_MODEL:
+    break;
+  }
+  return ls_workload_model_flops (workload);
+}
+
+static void append_cluster (GString *yaml, const LsTrainingRow *row) {
+  gint64 per_node = MIN (row->gpus, row->gpus_per_node);
+
+  g_string_append_printf (
+      yaml, "cluster:\n  groups:\n    main:\n      nodes: %d\n      node:\n        preset: %s\n",
+      (int) (row->gpus / per_node), row->node->name);
+  if (per_node != row->node->gpus)
+    g_string_append_printf (yaml, "        gpus: %d\n", (int) per_node);
+  if (row->nic_gbit_s > 0 && row->node->nics > 0)
+    g_string_append_printf (yaml, "        nics: {compute: {rate: %.6g Gb/s}}\n",
+                            row->nic_gbit_s * (double) row->node->gpus / (double) row->node->nics);
+}
+
+static void append_model (GString *yaml, const LsTrainingRow *row) {
+  g_string_append_printf (
+      yaml,
+      "  model:\n    kind: transformer\n    layers: %d\n    hidden: %d\n    heads: %d\n"
+      "    kv_heads: %d\n    ffn: %d\n    vocab: %d\n    max_seq: %d\n",
+      (int) row->layers, (int) row->hidden, (int) row->heads, (int) row->kv_heads, (int) row->ffn,
+      (int) row->vocab, (int) row->seq);
+  g_string_append_printf (yaml, "    activation: %s\n    norm: %s\n    positions: %s\n",
+                          row->gated ? "swiglu" : "gelu", row->llama ? "rmsnorm" : "layernorm",
+                          row->learned_positions ? "learned" : "rotary");
+  g_string_append_printf (yaml, "    tied_embeddings: %s\n    biases: %s\n    dropout: %s\n",
+                          row->tied ? "true" : "false", row->llama ? "false" : "true",
+                          row->dropout ? "true" : "false");
+}
+
+/* FSDP keeps fp32 parameters and no other master copy, or, "pure", everything in 16 bits. */
+static void append_precision (GString *yaml, const LsTrainingRow *row) {
+  const char *format = row->compute_format;
+
+  if (row->pure_16_bit)
+    g_string_append_printf (
+        yaml,
+        "  precision: {compute: %s, parameters: %s, gradients: %s, master: none, optimizer: %s, "
+        "communication: %s}\n",
+        format, format, format, format, format);
+  else if (row->zero_stage == 3)
+    g_string_append_printf (yaml,
+                            "  precision: {compute: %s, parameters: fp32, gradients: fp32, master: "
+                            "none, optimizer: fp32, "
+                            "communication: %s}\n",
+                            format, row->fp32_reduce ? "fp32" : format);
+  else if (row->fp32_reduce)
+    g_string_append_printf (
+        yaml, "  precision: {preset: %s, gradients: fp32, communication: fp32}\n", format);
+  else
+    g_string_append_printf (yaml, "  precision: %s\n", format);
+}
+
+char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const char *recompute) {
+  GString *yaml = g_string_new ("lockstep: 1\n");
+
+  append_cluster (yaml, row);
+  g_string_append (yaml, "workload:\n");
+  append_model (yaml, row);
+  append_precision (yaml, row);
+  g_string_append_printf (yaml, "  software: %s\n", row->software->name);
+  g_string_append_printf (yaml, "  batch: {global: %d, micro: %d, seq_len: %d}\n",
+                          (int) row->global_batch, (int) micro_batch, (int) row->seq);
+  g_string_append_printf (yaml, "  parallel: {tensor: %d, pipeline: %d, sequence_parallel: %s}\n",
+                          (int) row->tp, (int) row->pp, row->sequence_parallel ? "true" : "false");
+  g_string_append_printf (yaml, "  zero: {stage: %d, overlap: %s}\n", (int) row->zero_stage,
+                          row->overlap ? "true" : "false");
+  g_string_append_printf (yaml, "  recompute: {mode: %s}\n  stop: {steps: 1}\n", recompute);
+  g_string_append (yaml, "trace: {level: none}\n");
+  return g_string_free (yaml, FALSE);
+}

@@ -1,0 +1,245 @@
+/* `lockstep validate`: predicts rows of published measurements from their columns alone. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/cli.h"
+#include "cli/interrupt.h"
+#include "cli/json.h"
+#include "cli/predict.h"
+#include "cli/progress.h"
+
+static const LsOption options[] = {
+    {"row", 0, LS_OPTION_STRING, "ROW_ID", "only this row", NULL},
+    {"scenario", 0, LS_OPTION_FLAG, NULL, "print the scenario of each row instead of simulating it",
+     NULL},
+    {NULL, 0, LS_OPTION_FLAG, NULL, NULL, NULL},
+};
+
+/* The tables that come with the program. */
+static GPtrArray *shipped_tables (GError **error) {
+  g_autofree char *data = ls_cli_data_dir ();
+  g_autofree char *folder = data ? g_build_filename (data, "tests", "reference", NULL) : NULL;
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+  GDir *dir = folder ? g_dir_open (folder, 0, NULL) : NULL;
+  const char *name;
+
+  while (dir && (name = g_dir_read_name (dir)))
+    if (g_str_has_suffix (name, ".csv"))
+      g_ptr_array_add (paths, g_build_filename (folder, name, NULL));
+  if (dir)
+    g_dir_close (dir);
+  g_ptr_array_sort (paths, ls_cli_compare_strings);
+  if (paths->len == 0) {
+    g_set_error_literal (error, LS_ERROR, LS_ERROR_IO,
+                         "the shipped tables (tests/reference/*.csv) are not there; name a table");
+    return NULL;
+  }
+  return g_steal_pointer (&paths);
+}
+
+static void on_progress (guint done, guint all, gpointer data) {
+  ls_progress_update (data, (double) done / MAX (all, 1), NULL);
+}
+
+static char *number (double value) {
+  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+
+  return g_strdup (g_ascii_formatd (buffer, sizeof buffer, "%.6g", value));
+}
+
+static void append_rows (GString *csv, const LsPredictionTable *table) {
+  for (guint i = 0; i < table->rows->len; i++) {
+    const LsPrediction *row = table->rows->pdata[i];
+
+    if (row->skipped) {
+      g_autofree char *reason = g_strdup_printf ("skipped: %s", row->skipped);
+      const char *const fields[] = {table->file, row->row_id, reason, "", "", "", "", ""};
+
+      ls_csv_append_row (csv, fields, G_N_ELEMENTS (fields));
+    }
+    for (guint k = 0; k < row->n; k++) {
+      const LsPredicted *q = &row->quantities[k];
+      g_autofree char *measured = number (q->measured);
+      g_autofree char *predicted = number (q->predicted);
+      g_autofree char *error_pct = g_strdup_printf ("%.2f", ls_predicted_error_pct (q));
+      g_autofree char *low = q->ranged ? number (q->low) : g_strdup ("");
+      g_autofree char *high = q->ranged ? number (q->high) : g_strdup ("");
+      const char *const fields[] = {table->file, row->row_id, q->quantity, measured,
+                                    predicted,   error_pct,   low,         high};
+
+      ls_csv_append_row (csv, fields, G_N_ELEMENTS (fields));
+    }
+  }
+}
+
+static guint skipped_rows (const LsPredictionTable *table) {
+  guint n = 0;
+
+  for (guint i = 0; i < table->rows->len; i++)
+    n += ((LsPrediction *) table->rows->pdata[i])->skipped != NULL;
+  return n;
+}
+
+static void note_summary (LsCli *cli, const LsPredictionTable *table) {
+  g_autoptr (GArray) summaries = ls_prediction_summaries (table);
+  guint skipped = skipped_rows (table);
+
+  ls_cli_note (cli, "%s: %u rows, %u skipped", table->file, table->rows->len, skipped);
+  for (guint i = 0; i < summaries->len; i++) {
+    const LsPredictionSummary *s = &g_array_index (summaries, LsPredictionSummary, i);
+
+    ls_cli_note (
+        cli,
+        "  %-20s count %3u, mean absolute %5.1f %%, mean signed %+6.1f %%, worst %+6.1f %% (%s)",
+        s->quantity, s->count, s->mean_absolute_pct, s->mean_signed_pct, s->worst_pct,
+        s->worst_row);
+    if (s->constant_mfu > 0)
+      ls_cli_note (cli,
+                   "  %-20s the best single MFU for these rows, %.1f %%, has mean absolute %.1f %%",
+                   "", 100 * s->constant_mfu, s->constant_mfu_pct);
+  }
+}
+
+static void json_row (LsJson *json, const LsPrediction *row) {
+  ls_json_open_object (json, NULL);
+  ls_json_string (json, "row_id", row->row_id);
+  if (row->skipped)
+    ls_json_string (json, "skipped", row->skipped);
+  for (guint k = 0; k < row->n; k++) {
+    const LsPredicted *q = &row->quantities[k];
+
+    ls_json_open_object (json, q->quantity);
+    ls_json_number (json, "measured", q->measured);
+    ls_json_number (json, "predicted", q->predicted);
+    ls_json_number (json, "signed_error_pct", ls_predicted_error_pct (q));
+    if (q->ranged) {
+      ls_json_number (json, "low", q->low);
+      ls_json_number (json, "high", q->high);
+    }
+    ls_json_close (json);
+  }
+  ls_json_close (json);
+}
+
+static void json_table (LsJson *json, const LsPredictionTable *table) {
+  g_autoptr (GArray) summaries = ls_prediction_summaries (table);
+
+  ls_json_open_object (json, NULL);
+  ls_json_string (json, "file", table->file);
+  ls_json_integer (json, "skipped", skipped_rows (table));
+  ls_json_open_object (json, "summary");
+  for (guint i = 0; i < summaries->len; i++) {
+    const LsPredictionSummary *s = &g_array_index (summaries, LsPredictionSummary, i);
+
+    ls_json_open_object (json, s->quantity);
+    ls_json_integer (json, "count", s->count);
+    ls_json_number (json, "mean_absolute_pct", s->mean_absolute_pct);
+    ls_json_number (json, "mean_signed_pct", s->mean_signed_pct);
+    ls_json_number (json, "worst_pct", s->worst_pct);
+    ls_json_string (json, "worst_row", s->worst_row);
+    if (s->constant_mfu > 0) {
+      ls_json_number (json, "constant_mfu", s->constant_mfu);
+      ls_json_number (json, "constant_mfu_mean_absolute_pct", s->constant_mfu_pct);
+    }
+    ls_json_close (json);
+  }
+  ls_json_close (json);
+  ls_json_open_array (json, "rows");
+  for (guint i = 0; i < table->rows->len; i++)
+    json_row (json, table->rows->pdata[i]);
+  ls_json_close (json);
+  ls_json_close (json);
+}
+
+static char *output_text (const GPtrArray *tables, gboolean as_json, gboolean scenarios) {
+  GString *out = g_string_new (NULL);
+  LsJson *json;
+
+  if (as_json && !scenarios) {
+    g_string_free (out, TRUE);
+    json = ls_json_new ();
+    ls_json_open_object (json, NULL);
+    ls_json_open_array (json, "tables");
+    for (guint i = 0; i < tables->len; i++)
+      json_table (json, tables->pdata[i]);
+    ls_json_close (json);
+    ls_json_close (json);
+    return ls_json_finish (json);
+  }
+  if (!scenarios)
+    g_string_append (out, "file,row_id,quantity,measured,predicted,signed_error_pct,low,high\n");
+  for (guint i = 0; i < tables->len; i++) {
+    const LsPredictionTable *table = tables->pdata[i];
+
+    if (!scenarios)
+      append_rows (out, table);
+    for (guint k = 0; scenarios && k < table->rows->len; k++) {
+      const LsPrediction *row = table->rows->pdata[k];
+
+      g_string_append_printf (out, "# %s %s%s%s\n%s", table->file, row->row_id,
+                              row->skipped ? ": skipped: " : "", row->skipped ? row->skipped : "",
+                              row->scenario ? row->scenario : "");
+    }
+  }
+  return g_string_free (out, FALSE);
+}
+
+static int run_validate (LsCli *cli, GError **error) {
+  const GPtrArray *given = ls_args_positional (cli->args);
+  g_autoptr (GPtrArray) paths =
+      given->len > 0 ? g_ptr_array_ref ((GPtrArray *) given) : shipped_tables (error);
+  g_autoptr (GPtrArray) tables =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) ls_prediction_table_free);
+  gboolean scenarios = ls_args_has (cli->args, "scenario");
+  guint rows = 0;
+  g_autofree char *text = NULL;
+
+  if (!paths)
+    return 2;
+  for (guint i = 0; i < paths->len; i++) {
+    g_autofree char *name = g_path_get_basename (paths->pdata[i]);
+    g_autoptr (LsProgress) progress = ls_progress_new (cli, name);
+    LsPredictionTable *table = ls_predict_table (paths->pdata[i], ls_args_string (cli->args, "row"),
+                                                 scenarios, on_progress, progress, error);
+
+    if (!table)
+      return 2;
+    g_ptr_array_add (tables, table);
+    rows += table->rows->len;
+  }
+  if (rows == 0) {
+    g_set_error_literal (error, LS_ERROR, LS_ERROR_USAGE, "no such row in these tables");
+    return 2;
+  }
+  text = output_text (tables, cli->json, scenarios);
+  if (!ls_cli_write (cli, text, error))
+    return 2;
+  for (guint i = 0; i < tables->len && !scenarios; i++)
+    note_summary (cli, tables->pdata[i]);
+  return ls_interrupt_requested () ? 130 : 0;
+}
+
+const LsCommand ls_command_validate = {
+    .name = "validate",
+    .usage = "[TABLE.csv...] [options]",
+    .summary = "predict published measurements from their columns and show the errors",
+    .description =
+        "Each row of a table becomes a scenario by the one mapping that docs/validation.md states, "
+        "and is simulated. "
+        "Standard output is CSV: "
+        "file,row_id,quantity,measured,predicted,signed_error_pct,low,high; low and high where an "
+        "input that the row does not state was swept over its legal values. A row that cannot be "
+        "predicted says "
+        "'skipped: reason'. Count, mean absolute, mean signed and worst error per table go to "
+        "standard error, beside the "
+        "error of the best single MFU for the same rows. Without a table, the shipped ones are "
+        "used.",
+    .examples = "how good are we on the shipped tables\tlockstep validate > errors.csv\n"
+                "your own measurements\tlockstep validate mine.csv --json\n"
+                "what a row is taken to mean\tlockstep validate --row llmf-84 --scenario\n",
+    .positional = "@file",
+    .options = options,
+    .run = run_validate,
+};
