@@ -144,6 +144,7 @@ void ls_memory_walk (const LsStage *stage, const LsRecompute *recompute,
   Walker list = {.buffers = &nothing, .walk = walk, .units = units, .listing = TRUE};
   Walker count = {.buffers = buffers != NULL ? buffers : &nothing, .walk = walk, .units = units};
 
+  *walk = (LsMemoryWalk){0};
   walk_once (&list, chunks);
   *walk = (LsMemoryWalk){0};
   walk_once (&count, chunks);
