@@ -85,13 +85,18 @@ install_packages () {
 configure () {
   tree=$1
   shift
-  # A cache made for another folder (a copied tree) or with other tools is of no use.
-  wanted="source=$(pwd) prefix=${LS_PREFIX:-none} $*"
-  if [ -f "$tree/CMakeCache.txt" ] && [ -f "$tree/configured" ] && [ "$(cat "$tree/configured")" = "$wanted" ]; then
-    return 0
-  fi
-  if [ -f "$tree/CMakeCache.txt" ] && ! grep -qsF "source=$(pwd) prefix=${LS_PREFIX:-none} " "$tree/configured"; then
-    rm -rf "$tree/CMakeCache.txt" "$tree/CMakeFiles"
+  # These options as asked before: nothing to do. A cache made for another folder (a copied tree) or
+  # with tools from elsewhere is of no use and goes.
+  place="source=$(pwd) prefix=${LS_PREFIX:-none} "
+  wanted="$place$*"
+  if [ -f "$tree/CMakeCache.txt" ]; then
+    if [ -f "$tree/configured" ] && [ "$(cat "$tree/configured")" = "$wanted" ]; then
+      return 0
+    fi
+    if ! grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$(pwd)" "$tree/CMakeCache.txt" ||
+       { [ -f "$tree/configured" ] && ! grep -qsF "$place" "$tree/configured"; }; then
+      rm -rf "$tree/CMakeCache.txt" "$tree/CMakeFiles"
+    fi
   fi
   if have make; then generator="Unix Makefiles"; else generator=Ninja; fi
   if [ -f "$tree/CMakeCache.txt" ]; then
