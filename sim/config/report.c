@@ -98,7 +98,13 @@ static gboolean is_touched (const LsConfig *config, const LsConfigNode *node) {
     if (!ls_config_node_is_null (entry->value) && is_touched (config, entry->value))
       return TRUE;
   }
-  return node->kind == LS_CONFIG_NODE_MAP && node->entries->len == 0;
+  return node->entries != NULL && node->entries->len == 0;
+}
+
+/* What the schema does not look into is read as a whole. */
+static gboolean is_opaque (const LsConfigKey *row) {
+  return row != NULL && (row->type == LS_CONFIG_ANY || row->type == LS_CONFIG_RANGE ||
+                         (row->flags & LS_CONFIG_OPEN) != 0);
 }
 
 static void warn_map (Unused *u, LsConfigNode *map, const LsSchemaNode *schema);
@@ -124,7 +130,10 @@ static void warn_entry (Unused *u, const LsConfigEntry *entry, const LsSchemaNod
   /* A neutral value of a later feature says what holds anyway. */
   if (child->row != NULL && child->row->later != NULL && child->row->type != LS_CONFIG_MAP)
     return;
-  if (reason == NULL && (entry->implied || is_touched (u->config, entry->value))) {
+  if (reason == NULL && is_opaque (child->row) && entry->value->used)
+    return;
+  if (reason == NULL && !is_opaque (child->row) &&
+      (entry->implied || is_touched (u->config, entry->value))) {
     if (entry->value->kind == LS_CONFIG_NODE_MAP)
       warn_map (u, entry->value, child);
     if (entry->value->kind == LS_CONFIG_NODE_LIST && ls_schema_star (child) != NULL)

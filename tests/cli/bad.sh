@@ -8,7 +8,7 @@
 # shellcheck source=tests/cli/lib/common.sh
 . "$SOURCE_DIR/tests/cli/lib/common.sh"
 cp -R "$SOURCE_DIR/tests/bad/." . || exit 1
-: >out >err >difference
+touch out err difference
 before=$(ls -A)
 count=0
 for file in *.yaml *.json; do

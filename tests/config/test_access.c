@@ -128,7 +128,7 @@ START_TEST (keys_that_nobody_reads_are_warned_about) {
                     "  parallel: {tensor: 2, data: 1, context: 1}\n"
                     "  zero: {stage: 0, bucket: 1 MB}\n"
                     "  recompute: true\n"
-                    "  sizes: []\n",
+                    "  sizes: []\n  extra: {a: {b: 1}}\n",
                     NULL);
   LsConfig *c = f->config;
 
@@ -149,7 +149,8 @@ START_TEST (keys_that_nobody_reads_are_warned_about) {
       "1.yaml:5:25: warning: workload.parallel.data has no effect here\n"
       "1.yaml:6:20: warning: workload.zero.bucket has no effect here; only with zero.stage >= 1\n"
       "1.yaml:7:3: warning: workload.recompute has no effect here; nothing is saved\n"
-      "1.yaml:8:3: warning: workload.sizes has no effect here\n");
+      "1.yaml:8:3: warning: workload.sizes has no effect here\n"
+      "1.yaml:9:3: warning: workload.extra has no effect here\n");
 }
 END_TEST
 
