@@ -35,6 +35,23 @@ void ls_scenario_free (LsScenario *scenario) {
   g_free (scenario);
 }
 
+/* What a run records: the keys are read again by the recorder; here they count as read, or as without
+ * effect, so that every command gives the same warnings. */
+static void read_trace (LsConfig *config) {
+  const char *level = ls_config_get_string (config, "trace.level");
+  static const char *const keys[] = {"trace.ranks", "trace.steps"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
+    g_autoptr (GArray) indexes = ls_config_get_indexes (config, keys[i]);
+
+    (void) indexes;
+  }
+  if (strcmp (level, "ops") != 0)
+    ls_config_no_effect (config, "trace.ranks", "only with trace.level ops");
+  if (strcmp (level, "none") == 0)
+    ls_config_no_effect (config, "trace.steps", "trace.level is none");
+}
+
 /* Builds the parts from what the builder has; each part checks its own keys. */
 static void resolve (LsScenario *scenario, LsConfigBuilder *builder) {
   scenario->config = ls_config_builder_build (builder, scenario->errors);
@@ -43,9 +60,12 @@ static void resolve (LsScenario *scenario, LsConfigBuilder *builder) {
   scenario->seed = (guint64) ls_config_get_int (scenario->config, "seed");
   ls_config_get_int (scenario->config, "lockstep");
   ls_config_get_string (scenario->config, "title");
+  read_trace (scenario->config);
   scenario->cluster = ls_cluster_new (scenario->config, scenario->errors);
   if (scenario->cluster && ls_config_has (scenario->config, "workload"))
     scenario->workload = ls_workload_new (scenario->config, scenario->cluster, scenario->errors);
+  if (scenario->workload)
+    ls_config_warn_unused (scenario->config, scenario->errors);
 }
 
 static char *stem_of (const char *path) {

@@ -1,0 +1,16 @@
+#!/bin/sh
+# docs/lockstep.1 and docs/scenario.md are what the program prints, and the man page is good roff.
+# shellcheck source=tests/cli/lib/common.sh
+. "$SOURCE_DIR/tests/cli/lib/common.sh"
+
+run 0 help --man
+cmp -s out "$SOURCE_DIR/docs/lockstep.1" ||
+  fail "docs/lockstep.1 is out of date: build/lockstep help --man -o docs/lockstep.1 --force"
+if command -v man >/dev/null && man --version >/dev/null 2>&1; then
+  MANWIDTH=80 man --warnings -l out >page 2>warnings || fail "man cannot show the page"
+  [ ! -s warnings ] || fail "man warns: $(head -n 3 warnings)"
+fi
+run 0 help --scenario
+cmp -s out "$SOURCE_DIR/docs/scenario.md" ||
+  fail "docs/scenario.md is out of date: build/lockstep help --scenario -o docs/scenario.md --force"
+finish

@@ -1,0 +1,65 @@
+#!/bin/sh
+# Help, versions, unknown words, exit statuses of misuse.
+# shellcheck source=tests/cli/lib/common.sh
+. "$SOURCE_DIR/tests/cli/lib/common.sh"
+
+for command in run check new validate query list help completion; do
+  run 0 "$command" -h
+  says out "usage: lockstep $command"
+  says out "Examples:"
+  empty err
+  run 0 "$command" --help
+  says out "Exit status"
+  run 0 help "$command"
+done
+run 0 --help
+says out "Commands:"
+run 0 -h
+run 0 help
+run 0 --version
+says out "lockstep 0."
+run 0 --version --json
+is_json
+run 2
+says err "usage: lockstep"
+empty out
+run 2 rnu
+says err "did you mean 'run'?"
+run 2 run --jsno x.yaml
+says err "did you mean --json?"
+says err "usage: lockstep run"
+run 2 --json run --jsno
+is_json
+says out '"error"'
+run 2 list gpu
+says err "did you mean 'gpus'?"
+run 2 run
+says err "no scenario file given"
+for later in collective sweep plan compare merge report view export import calibrate learn explain show; do
+  run 2 $later x
+  says err "not yet"
+  run 0 help $later
+done
+run 0 list
+for kind in $("$LOCKSTEP" list --names); do
+  run 0 list "$kind"
+  run 0 list "$kind" --json
+  is_json
+  run 0 list "$kind" --names
+done
+run 0 list gpus --verbose
+says out "found: "
+# Every catalogue of the contract can be listed.
+for kind in gpus nodes models formats topologies policies queries; do
+  "$LOCKSTEP" list "$kind" --names | grep -q . || fail "list $kind is empty"
+done
+# A closed pipe ends quietly.
+"$LOCKSTEP" list keys 2>err | head -n 1 >/dev/null
+empty err
+# A full disk is an error, not silence.
+if [ -w /dev/full ]; then
+  "$LOCKSTEP" list keys >/dev/full 2>err
+  [ $? -eq 1 ] || fail "writing to a full disk must fail with 1"
+  says err "cannot write"
+fi
+finish

@@ -1,0 +1,80 @@
+#!/bin/sh
+# lockstep run: summary, JSON, names of databases, queries on the result, and nothing left behind by
+# bad input.
+# shellcheck source=tests/cli/lib/common.sh
+. "$SOURCE_DIR/tests/cli/lib/common.sh"
+tiny
+
+run 0 run tiny.yaml --seed 7
+says out "step time"
+says out "results/tiny-7.db"
+empty err
+[ "$(wc -l <out)" -le 40 ] || fail "the summary does not fit one screen: $(wc -l <out) lines"
+[ -s results/tiny-7.db ] || fail "no database"
+run 0 run tiny.yaml --seed 7 -q
+empty out
+[ -s results/tiny-7-2.db ] || fail "no second database"
+run 0 query @last "SELECT count(*) AS steps FROM step" --format csv
+[ "$(sed -n 2p out)" = 2 ] || fail "two steps expected"
+run 0 query results/tiny-7.db
+says out "time_breakdown"
+for name in $("$LOCKSTEP" list queries --names); do
+  run 0 query @last "$name"
+  run 0 query @last "$name" --json
+  is_json
+done
+run 2 query @last time_brakdown
+says err "time_breakdown"
+run 2 query @last "SELEC 1"
+run 2 query @last "DELETE FROM step"
+run 2 query tiny.yaml time_breakdown
+run 0 query --show time_breakdown
+says out "SELECT"
+
+# JSON: one document, the contract's keys, parts that sum to the step.
+run 0 run tiny.yaml --json -o json.db
+is_json
+empty err
+for key in schema lockstep seed gpus gpus_idle steps step_time_s step_time_p50_s step_time_p99_s tokens_per_s \
+  tokens_per_s_per_gpu samples_per_s model_tflops_per_gpu hardware_tflops_per_gpu peak_tflops_per_gpu mfu hfu \
+  time_breakdown_s memory peak_bytes reserved_bytes capacity_bytes fits parameters_bytes \
+  communication_bytes_per_gpu events wall_s trace warnings; do
+  says out "\"$key\""
+done
+if command -v python3 >/dev/null; then
+  python3 - out <<'PY' || fail "the parts do not sum to the step"
+import json, sys
+s = json.load (open (sys.argv[1]))
+def total (x): return sum (map (total, x.values ())) if isinstance (x, dict) else x
+assert abs (total (s["time_breakdown_s"]) / s["step_time_s"] - 1) < 1e-9
+assert s["trace"].endswith ("json.db") and s["warnings"] == []
+PY
+fi
+
+# -o: never over another file unless --force; never to "-", a folder or a place that cannot be written.
+run 2 run tiny.yaml -o json.db
+says err "--force"
+run 0 run tiny.yaml -o json.db --force -q
+run 2 run tiny.yaml -o -
+run 1 run tiny.yaml -o nowhere/x.db
+says err "nowhere/x.db"
+run 0 run tiny.yaml --trace none --json
+says out '"trace": null'
+
+# Nothing is written by what fails.
+before=$(ls results)
+run 2 run tiny.yaml --set workload.batch.micro=0
+run 2 run tiny.yaml nowhere.yaml
+run 0 run tiny.yaml --dry-run
+says out "events"
+says out "database"
+run 0 run tiny.yaml --dry-run --json
+is_json
+[ "$before" = "$(ls results)" ] || fail "a run that did not happen left files"
+ls ./*.db-journal ./*.db-wal results/*-journal results/*-wal 2>/dev/null | grep . && fail "journals left"
+
+# Too large: simulated, traced, said, exit 3.
+run 3 run tiny.yaml --set workload.model.hidden=16384 --set workload.model.layers=48 --set workload.stop.steps=1 -o big.db
+says err "does not fit"
+[ -s big.db ] || fail "no trace of the run that does not fit"
+finish

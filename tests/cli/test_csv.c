@@ -1,0 +1,101 @@
+/* Reading tables: RFC 4180, and what must be refused. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/csv.h"
+
+static LsCsv *parse (const char *text, GError **error) {
+  return ls_csv_parse ("t.csv", text, strlen (text), error);
+}
+
+/* RFC 4180 sections 2.5 to 2.7: quotes, commas and line breaks in fields, doubled quotes; a byte
+ * order mark, CRLF and blanks around fields besides. */
+START_TEST (reads_quotes_breaks_and_crlf) {
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LsCsv) csv =
+      parse ("\357\273\277b,a\r\n\"x,\"\"y\"\"\", 7 \r\n\r\n\"two\nlines\",\r\n", &error);
+
+  ck_assert_ptr_nonnull (csv);
+  ck_assert_uint_eq (ls_csv_rows (csv), 2);
+  ck_assert_str_eq (ls_csv_field (csv, 0, "b"), "x,\"y\"");
+  ck_assert_str_eq (ls_csv_field (csv, 0, "a"), "7");
+  ck_assert_str_eq (ls_csv_field (csv, 1, "b"), "two\nlines");
+  ck_assert_str_eq (ls_csv_field (csv, 1, "a"), "");
+  ck_assert_str_eq (ls_csv_field (csv, 1, "absent"), "");
+  ck_assert_uint_eq (ls_csv_line (csv, 1), 4);
+  ck_assert_int_eq (ls_csv_column (csv, "a"), 1);
+}
+END_TEST
+
+static const struct {
+  const char *text, *says;
+} wrong[] = {
+    {"", "empty"},
+    {"a,b\n1\n", "t.csv:2: 1 fields in a table of 2 columns"},
+    {"a,b\n1,2,3\n", "3 fields"},
+    {"a,a\n", "named twice"},
+    {"a\n\"open\n", "t.csv:2: a quote is opened"},
+    {"a\n\"x\"y\n", "after a closing quote"},
+    {"a\n\377\376\n", "not UTF-8"},
+};
+
+START_TEST (refuses) {
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LsCsv) csv = parse (wrong[_i].text, &error);
+
+  ck_assert_ptr_null (csv);
+  ck_assert (g_error_matches (error, LS_ERROR, LS_ERROR_CONFIG));
+  ck_assert_msg (strstr (error->message, wrong[_i].says) != NULL, "%s", error->message);
+}
+END_TEST
+
+/* Every prefix of a good table is read or refused, never more than that (run under sanitizers). */
+START_TEST (survives_truncation) {
+  const char *text = "a,b\r\n\"x\"\"\",\"y\nz\"\r\n1,2\r\n";
+
+  for (gsize length = 0; length <= strlen (text); length++) {
+    g_autofree char *part = g_memdup2 (text, length + 1);
+    g_autoptr (GError) error = NULL;
+    g_autoptr (LsCsv) csv = ls_csv_parse ("t.csv", part, length, &error);
+
+    ck_assert ((csv == NULL) == (error != NULL));
+  }
+}
+END_TEST
+
+/* What is written reads back the same. */
+START_TEST (round_trip) {
+  const char *const fields[] = {"", "a,b", "say \"so\"", "two\nlines", "plain"};
+  g_autoptr (GString) out = g_string_new ("v,w,x,y,z\n");
+  g_autoptr (LsCsv) csv = NULL;
+
+  ls_csv_append_row (out, fields, G_N_ELEMENTS (fields));
+  csv = ls_csv_parse ("t.csv", out->str, out->len, NULL);
+  ck_assert_ptr_nonnull (csv);
+  ck_assert_str_eq (ls_csv_field (csv, 0, "v"), fields[0]);
+  ck_assert_str_eq (ls_csv_field (csv, 0, "w"), fields[1]);
+  ck_assert_str_eq (ls_csv_field (csv, 0, "x"), fields[2]);
+  ck_assert_str_eq (ls_csv_field (csv, 0, "y"), fields[3]);
+  ck_assert_str_eq (ls_csv_field (csv, 0, "z"), fields[4]);
+}
+END_TEST
+
+int main (void) {
+  Suite *suite = suite_create ("csv");
+  TCase *all = tcase_create ("all");
+  SRunner *runner;
+  int failed;
+
+  tcase_add_test (all, reads_quotes_breaks_and_crlf);
+  tcase_add_loop_test (all, refuses, 0, G_N_ELEMENTS (wrong));
+  tcase_add_test (all, survives_truncation);
+  tcase_add_test (all, round_trip);
+  suite_add_tcase (suite, all);
+  runner = srunner_create (suite);
+  srunner_run_all (runner, CK_ENV);
+  failed = srunner_ntests_failed (runner);
+  srunner_free (runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
