@@ -130,6 +130,7 @@ static void resolve_ranks (LsWorkloadReader *r) {
                     ? 0
                     : ls_config_get_int (r->config, W "parallel.data");
 
+  LS_REQUIRE (replica > 0, "the schema lets no size be 0");
   if (r->cluster == NULL) {
     r->fine = FALSE;
     layout->data = 1;
