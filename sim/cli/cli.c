@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
+#include "config/position.h"
 
 /* Set once the line is parsed; before, --json and -q are looked for by eye, so that a faulty line
  * is reported in the form that was asked for. */
@@ -53,8 +54,8 @@ void ls_cli_warn (LsCli *cli, const char *format, ...) {
 }
 
 void ls_cli_warn_at (LsCli *cli, const char *file, int line, int column, const char *message) {
-  g_autofree char *place = line > 0 ? g_strdup_printf ("%s:%d:%d", file, line, column)
-                                    : g_strdup (file ? file : "lockstep");
+  const LsConfigPosition position = {file ? file : "lockstep", line, column};
+  g_autofree char *place = ls_config_position_text (position);
 
   g_ptr_array_add (cli->warnings, g_strdup_printf ("%s: %s", place, message));
   if (!cli->quiet)

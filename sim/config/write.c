@@ -2,13 +2,15 @@
  * Writing a resolved scenario as YAML and JSON.
  *
  * Both walk document and schema together; removed keys (null) are left out. Order is that of the
- * layers; defaults that were read come after what was given in the same map.
+ * layers; defaults that were read come after what was given in the same map. Values that are the
+ * default of their key are marked so in a comment.
  */
 #include "config/document.h"
 #include "config/output.h"
 #include "config/path.h"
 #include "config/scalar.h"
 #include "config/text.h"
+#include "config/value.h"
 
 #include <string.h>
 
@@ -77,8 +79,18 @@ LsConfigNode *ls_config_with_defaults (const LsConfig *config) {
   return defaults.root;
 }
 
-static gboolean is_default (const LsConfigNode *node) {
-  return node->position.file == NULL && node->kind != LS_CONFIG_NODE_MAP;
+/* Is what was written the default of its key, given or not? Then a second writing says so too. */
+static gboolean is_default (const char *written, const LsConfigNode *node, const LsConfigKey *row) {
+  LsConfigValue value, preset;
+
+  if (row == NULL || row->default_text == NULL)
+    return FALSE;
+  if (strcmp (written, row->default_text) == 0)
+    return TRUE;
+  return node->kind == LS_CONFIG_NODE_SCALAR && row->type >= LS_CONFIG_INTEGER &&
+         row->type <= LS_CONFIG_BOOLEAN && ls_config_value_read (row, node->text, &value, NULL) &&
+         ls_config_value_read (row, row->default_text, &preset, NULL) && !value.word &&
+         !preset.word && value.number == preset.number && value.percent == preset.percent;
 }
 
 static void yaml_map (GString *out, const LsConfigNode *map, const LsSchemaNode *schema, int depth);
@@ -138,6 +150,8 @@ static void yaml_block_list (GString *out, const LsConfigNode *list, const LsSch
 static void yaml_entry (GString *out, const LsConfigEntry *entry, const LsSchemaNode *child,
                         int depth) {
   const LsConfigNode *value = entry->value;
+  const LsConfigKey *row = child != NULL ? child->row : NULL;
+  g_autoptr (GString) text = g_string_new (NULL);
 
   g_string_append_printf (out, "%*s", YAML_INDENT * depth, "");
   ls_config_text_yaml (out, entry->key);
@@ -155,12 +169,12 @@ static void yaml_entry (GString *out, const LsConfigEntry *entry, const LsSchema
     yaml_block_list (out, value, child, depth + 1);
     return;
   }
-  g_string_append_c (out, ' ');
   if (value->kind == LS_CONFIG_NODE_LIST)
-    yaml_flow_list (out, value, child);
+    yaml_flow_list (text, value, child);
   else
-    ls_config_scalar_yaml (out, value, child != NULL ? child->row : NULL);
-  g_string_append (out, is_default (value) ? "  # default\n" : "\n");
+    ls_config_scalar_yaml (text, value, row);
+  g_string_append_printf (out, " %s%s\n", text->str,
+                          is_default (text->str, value, row) ? "  # default" : "");
 }
 
 static void yaml_map (GString *out, const LsConfigNode *map, const LsSchemaNode *schema,

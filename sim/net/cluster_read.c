@@ -62,8 +62,7 @@ static void unknown (Reader *reader, const char *base, const char *name, GError 
 
 static void no_effect (Reader *reader, const char *base, const char *name, const char *reason) {
   g_autofree char *path = key (base, name);
-  if (ls_config_has (reader->config, path))
-    ls_config_no_effect (reader->config, path, reason);
+  ls_config_no_effect (reader->config, path, reason);
 }
 
 /* The position of `word` in a list of words that the schema has checked already. */

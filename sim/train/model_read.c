@@ -353,8 +353,7 @@ static void no_effect (LsConfig *config, const char *const *keys, guint n, const
   for (guint i = 0; i < n; i++) {
     g_autofree char *path = g_strconcat (MODEL ".", keys[i], NULL);
 
-    if (ls_config_has (config, path))
-      ls_config_no_effect (config, path, reason);
+    ls_config_no_effect (config, path, reason);
   }
 }
 
@@ -374,15 +373,16 @@ static LsModel *read_preset (LsConfig *config, LsConfigErrors *errors) {
 
 LsModel *ls_workload_read_model (LsConfig *config, LsConfigErrors *errors) {
   const gboolean preset = ls_config_has (config, MODEL ".preset");
-  const gboolean elements = g_strcmp0 (ls_config_get_string (config, MODEL ".kind"), "layers") == 0;
+  const gboolean kind = !preset || ls_config_has (config, MODEL ".kind");
+  const gboolean elements =
+      kind && g_strcmp0 (ls_config_get_string (config, MODEL ".kind"), "layers") == 0;
   g_autoptr (LsModel) model = preset     ? read_preset (config, errors)
                               : elements ? read_elements (config, errors)
                                          : read_transformer (config, errors);
 
   if (model == NULL)
     return NULL;
-  if (preset && ls_config_has (config, MODEL ".kind") &&
-      elements != (model->kind == LS_MODEL_LAYERS)) {
+  if (preset && kind && elements != (model->kind == LS_MODEL_LAYERS)) {
     ls_config_error_at (config, errors, MODEL ".kind",
                         "the preset %s is of the other kind; drop one of the two", model->name);
     return NULL;

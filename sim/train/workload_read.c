@@ -29,8 +29,7 @@ gboolean ls_reader_has (const LsWorkloadReader *r, const char *path) {
 }
 
 void ls_reader_no_effect (LsWorkloadReader *r, const char *path, const char *reason) {
-  if (ls_reader_has (r, path))
-    ls_config_no_effect (r->config, path, reason);
+  ls_config_no_effect (r->config, path, reason);
 }
 
 guint ls_reader_word (LsWorkloadReader *r, const char *path, const char *(*name) (guint), guint n) {

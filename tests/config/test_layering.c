@@ -57,7 +57,7 @@ static const Layered cases[] = {
     {{"cluster: {nodes: 1, fabric: {latency: 1 us}}\n" FIXTURE_WORKLOAD,
       "cluster: {fabric: {kind: fat-tree}}"},
      "cluster:\n  groups:\n    main:\n      nodes: 1\n  fabrics:\n    compute:\n"
-     "      latency: 1 us\n      kind: fat-tree\n" MODEL "preset: llama\n"},
+     "      latency: 1 us\n      kind: fat-tree  # default\n" MODEL "preset: llama\n"},
     {{"cluster: {nodes: 1, fabric: {latency: 1 us}}\n" FIXTURE_WORKLOAD,
       "cluster: {fabric: {kind: crossbar}}"},
      "cluster:\n  groups:\n    main:\n      nodes: 1\n  fabrics:\n    compute:\n"
