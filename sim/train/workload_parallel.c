@@ -138,14 +138,16 @@ static void resolve_ranks (LsWorkloadReader *r) {
   }
   r->workload->gpus = (guint) gpus;
   if (replica * MAX (data, 1) > gpus) {
+    g_autofree char *times =
+        data > 1 ? g_strdup_printf (" x data %" G_GINT64_FORMAT, data) : g_strdup ("");
+
     ls_reader_fault (r,
                      data > 1               ? W "parallel.data"
                      : layout->pipeline > 1 ? W "parallel.pipeline"
                                             : W "parallel.tensor",
                      "tensor %u x pipeline %u%s needs %" G_GINT64_FORMAT
                      " GPUs; the cluster has %" G_GINT64_FORMAT,
-                     layout->tensor, layout->pipeline, data > 1 ? " x data" : "",
-                     replica * MAX (data, 1), gpus);
+                     layout->tensor, layout->pipeline, times, replica * MAX (data, 1), gpus);
     layout->data = 1;
     return;
   }
