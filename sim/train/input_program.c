@@ -9,7 +9,7 @@
 #define ON_DEVICE 2
 
 struct LsInputState {
-  LsMark read, decoded, copied; /* of micro-batch 0 of the step; one per iteration */
+  LsMark read, decoded, copied; /* one operation per micro-batch of the step */
   LsMark consumed;              /* the first section's */
 };
 
@@ -54,47 +54,59 @@ static LsOp decode_op (LsBuilder *builder) {
   return op;
 }
 
-/* Adds `op` in a loop over the step's micro-batches, after `before` (of another stream) if that is valid. */
-static LsMark add_stage (LsBuilder *builder, LsRole role, const LsOp *op, LsMark before) {
-  LsMark mark = ls_builder_add (builder, role, op);
+static gint64 prefetch_of (const LsBuilder *builder) {
+  return MAX (builder->spec->workload->input.prefetch, 1);
+}
 
-  if (before.valid)
-    ls_program_wait_same (builder->program, mark, before);
-  return mark;
+static gint64 on_device (const LsBuilder *builder) {
+  return MIN (prefetch_of (builder), ON_DEVICE);
+}
+
+/* The same step, `shift` micro-batches away (ordinals run across the borders of steps). */
+static void shifted (gint64 shift, LsLoopMap maps[2]) {
+  maps[0] = LS_LOOP_SAME (LS_LEVEL_STEP);
+  maps[1] = LS_LOOP_SHIFT (LS_LEVEL_MICROBATCH, shift);
 }
 
 void ls_input_write (LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
   LsInputState *state = builder->input;
-  LsMark newest = {0};
+  LsLoopMap maps[2];
 
   if (!ls_input_runs (builder))
     return;
   gint64 read_bytes = workload->input.bytes_per_sample * workload->micro_batch;
   gint64 copy_bytes = workload->input.device_bytes_per_sample * workload->micro_batch;
   ls_builder_open (builder, workload->microbatches);
-  builder->microbatch = (LsLabel){0, 1, LS_LEVEL_MICROBATCH};
+  builder->microbatch = (LsLabel){(gint32) prefetch_of (builder), 1, LS_LEVEL_MICROBATCH};
   if (read_bytes > 0) {
     LsOp op = copy_op (builder, "read_samples", LS_COLLECTIVE_STORAGE_READ, read_bytes);
-    newest = state->read = add_stage (builder, LS_ROLE_STORAGE, &op, newest);
+    state->read = ls_builder_add (builder, LS_ROLE_STORAGE, &op);
   }
   LsOp decode = decode_op (builder);
-  newest = state->decoded = add_stage (builder, LS_ROLE_LOADER, &decode, newest);
+  state->decoded = ls_builder_add (builder, LS_ROLE_LOADER, &decode);
+  if (state->read.valid)
+    ls_program_wait_same (builder->program, state->decoded, state->read);
   if (copy_bytes > 0) {
+    builder->microbatch.first = (gint32) on_device (builder);
     LsOp op = copy_op (builder, "copy_samples", LS_COLLECTIVE_HOST_TO_DEVICE, copy_bytes);
-    state->copied = add_stage (builder, LS_ROLE_COPY, &op, newest);
+    state->copied = ls_builder_add (builder, LS_ROLE_COPY, &op);
+    shifted (on_device (builder) - prefetch_of (builder), maps);
+    ls_program_wait (builder->program, state->copied, state->decoded, maps, 2);
   }
   builder->microbatch = LS_LABEL_NONE;
   ls_builder_close (builder);
 }
 
 void ls_input_await (LsBuilder *builder, gint64 first) {
-  const LsLoopMap maps[] = {LS_LOOP_SAME (LS_LEVEL_STEP),
-                            LS_LOOP_SHIFT (LS_LEVEL_MICROBATCH, first)};
   LsInputState *state = builder->input;
+  gboolean copies = state->copied.valid;
+  LsLoopMap maps[2];
 
-  if (ls_input_runs (builder))
-    ls_builder_wait_maps (builder, state->copied.valid ? state->copied : state->decoded, maps, 2);
+  if (!ls_input_runs (builder))
+    return;
+  shifted (first - (copies ? on_device (builder) : prefetch_of (builder)), maps);
+  ls_builder_wait_maps (builder, copies ? state->copied : state->decoded, maps, 2);
 }
 
 void ls_input_consumed (LsBuilder *builder, LsMark mark) {
@@ -109,16 +121,15 @@ void ls_input_consumed (LsBuilder *builder, LsMark mark) {
 
 void ls_input_finish (LsBuilder *builder) {
   LsInputState *state = builder->input;
-  gint64 prefetch = MAX (builder->spec->workload->input.prefetch, 1);
+  LsLoopMap maps[2];
 
   if (!ls_input_runs (builder))
     return;
   LS_REQUIRE (state->consumed.valid);
   /* Ordinals of the stream run through the step's sections, so the first one serves all. */
-  LsLoopMap maps[] = {LS_LOOP_SAME (LS_LEVEL_STEP), LS_LOOP_SHIFT (LS_LEVEL_MICROBATCH, -prefetch)};
+  shifted (0, maps);
   ls_program_wait (builder->program, state->read.valid ? state->read : state->decoded,
                    state->consumed, maps, 2);
-  maps[1] = LS_LOOP_SHIFT (LS_LEVEL_MICROBATCH, -ON_DEVICE);
   if (state->copied.valid)
     ls_program_wait (builder->program, state->copied, state->consumed, maps, 2);
 }

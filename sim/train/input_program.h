@@ -1,12 +1,14 @@
 /* The input pipeline of a rank of the first stage: storage, loader threads, copy to the device.
  *
  * Model:      one micro-batch after another: read from storage -> decode on `threads` cores -> copy to
- *             the device -> compute. At most `prefetch` micro-batches are read but not consumed, and
- *             two are on the device. It runs across the borders of steps. A stage of the pipeline that
- *             is slower than compute starves it: the wait is charged to `input`.
+ *             the device -> compute. `prefetch` micro-batches may be read but not consumed, and two of
+ *             them be on the device. It runs across the borders of steps, and starts with full buffers:
+ *             loader threads begin while the model is still being built. An input that is slower than
+ *             compute starves it: the wait is charged to `input`.
  *             Rate of the loader: threads / (samples x CPU seconds per sample) micro-batches per second.
  * Invariants: each stream holds one operation per micro-batch of the step, so that limits are
- *             ordinals that differ by a constant.
+ *             ordinals that differ by a constant: operation k loads micro-batch k + prefetch, when
+ *             micro-batch k has been consumed, and copies k + 2.
  * Left out:   input on the last stage (labels: some bytes per token).
  */
 #pragma once
@@ -24,5 +26,5 @@ void ls_input_write (LsBuilder *builder);
 void ls_input_await (LsBuilder *builder, gint64 first);
 /* The input of the section's micro-batch is free once `mark` has ended. */
 void ls_input_consumed (LsBuilder *builder, LsMark mark);
-/* After all sections: puts the limits. */
+/* After all sections: puts the waits for consumption. */
 void ls_input_finish (LsBuilder *builder);

@@ -93,7 +93,7 @@ START_TEST (first_and_last_stage_tie_their_embeddings_without_trouble)
 END_TEST
 
 START_TEST (slow_input_starves_the_step)
-/* Four micro-batches are ready when a step starts. The loader goes on when the first forward has used
+/* Four micro-batches are ready when a step starts, the first too. The loader goes on when the first forward has used
  * its input, and from then on delivers one per loader time: the step ends t_f + (m - 4) loader + t_f + t_b
  * after its start instead of m (t_f + t_b); the difference is charged to input. Exact. */
 {
