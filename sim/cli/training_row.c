@@ -23,6 +23,15 @@ static gboolean says (const Reader *reader, const char *column, const char *word
   return strstr (folded, word) != NULL;
 }
 
+/* Framework of the row; without such a column, what the source says. */
+static const char *framework (const Reader *reader) {
+  return *text (reader, "framework") ? "framework" : "source";
+}
+
+static gboolean of_megatron (const Reader *reader) {
+  return says (reader, framework (reader), "megatron");
+}
+
 static gboolean skip (GError **error, const char *format, ...) {
   va_list list;
   g_autofree char *reason = NULL;
@@ -34,10 +43,20 @@ static gboolean skip (GError **error, const char *format, ...) {
   return FALSE;
 }
 
+/* The field without what stands in parentheses behind it; of "50257 (padded to 51200)" the 51200. */
+static char *without_remark (const char *field) {
+  const char *remark = strstr (field, " ("), *padded = strstr (field, "(padded to ");
+
+  if (padded)
+    return g_strndup (padded + strlen ("(padded to "),
+                      strcspn (padded + strlen ("(padded to "), ")"));
+  return remark ? g_strndup (field, (gsize) (remark - field)) : g_strdup (field);
+}
+
 /* A whole number of at least @least; an empty field gives @fallback (-1: it must be stated). */
 static gboolean integer (const Reader *reader, const char *column, gint64 least, gint64 fallback,
                          gint64 *out, GError **error) {
-  const char *field = text (reader, column);
+  g_autofree char *field = without_remark (text (reader, column));
   double value;
 
   if (!*field) {
@@ -73,6 +92,20 @@ static const LsNode *find_node (const LsTrainingRow *row) {
   return best;
 }
 
+/* "4x200 Gb/s HDR per node": Gbit/s per GPU; 0 when the field reads otherwise. */
+static double node_rate (const char *field, gint64 gpus_per_node) {
+  g_auto (GStrv) words = g_strsplit (field, " ", 2);
+  g_auto (GStrv) factors = words[0] ? g_strsplit (words[0], "x", 2) : NULL;
+  double count, rate;
+
+  if (!factors || !factors[0] || !factors[1] ||
+      !g_str_has_prefix (words[1] ? words[1] : "", "Gb/s") || !strstr (words[1], "per node") ||
+      !ls_number_parse (factors[0], &count) || !ls_number_parse (factors[1], &rate) || count <= 0 ||
+      rate <= 0)
+    return 0;
+  return count * rate / (double) gpus_per_node;
+}
+
 static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError **error) {
   const char *rate = text (reader, "inter_node_per_gpu_gbit_s");
 
@@ -84,13 +117,15 @@ static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError 
     return FALSE;
   if (*rate && (!ls_number_parse (rate, &out->nic_gbit_s) || out->nic_gbit_s < 0))
     return skip (error, "inter_node_per_gpu_gbit_s: '%s' is no rate", rate);
+  if (!*rate)
+    out->nic_gbit_s = node_rate (text (reader, "inter_node"), out->gpus_per_node);
   out->node = find_node (out);
   if (!out->node)
     return skip (error, "no node preset has %d of %s", (int) out->gpus_per_node, out->gpu->name);
   if (out->gpus > out->gpus_per_node && out->gpus % out->gpus_per_node != 0)
     return skip (error, "%d GPUs do not fill nodes of %d", (int) out->gpus,
                  (int) out->gpus_per_node);
-  out->software = ls_software_for_framework (text (reader, "framework"));
+  out->software = ls_software_for_framework (text (reader, framework (reader)));
   return TRUE;
 }
 
@@ -113,7 +148,7 @@ static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **e
       *text (reader, "tied_embeddings") ? says (reader, "tied_embeddings", "yes") : !out->llama;
   out->learned_positions = !out->llama;
   /* Megatron's GPT runs train with dropout 0.1; llm-foundry's benchmarks and Llama without. */
-  out->dropout = !out->llama && says (reader, "framework", "megatron-lm");
+  out->dropout = !out->llama && of_megatron (reader);
   return TRUE;
 }
 
@@ -186,8 +221,8 @@ static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **e
       (out->micro_batch > 0 && out->global_batch / out->dp % out->micro_batch != 0))
     return skip (error, "the global batch is no multiple of dp x micro_batch");
   out->sequence_parallel = out->tp > 1 && says (reader, "sequence_parallel", "yes");
-  /* Megatron before Core reduced gradients after the last backward pass. */
-  out->overlap = !says (reader, "framework", "megatron-lm") || out->zero_stage == 3;
+  /* Megatron before Core, and DeepSpeed with it, communicated after the backward pass that it belongs to. */
+  out->overlap = !of_megatron (reader) || says (reader, "framework", "core");
   return TRUE;
 }
 

@@ -27,7 +27,7 @@ empty out
 run 0 check tiny.yaml --explain workload.zero.stage
 says out "default"
 run 2 check --explain workload.zero.stag
-says err "workload.zero.stage"
+says err "did you mean 'stage'"
 sed 's/hidden: 512/hidden: 1024/' tiny.yaml >wide.yaml
 run 0 check --diff tiny.yaml wide.yaml
 says out "workload.model.hidden"
@@ -38,7 +38,7 @@ says err "not yet"
 run 2 check tiny.yaml --set workload.batch.micro=two --set workload.paralel.tensor=2
 says err "--set #1:"
 says err "--set #2:"
-says err "workload.parallel"
+says err "did you mean 'parallel'"
 empty out
 run 2 check tiny.yaml --json --set workload.batch.micro=two
 is_json

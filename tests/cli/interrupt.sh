@@ -22,5 +22,7 @@ run 0 query long.db "PRAGMA integrity_check"
 says out "ok"
 run 0 query long.db "SELECT count(*) > 0 AS some FROM step" --format csv
 [ "$(sed -n 2p out)" = 1 ] || fail "no finished step in the database"
-ls long.db-* 2>/dev/null | grep . && fail "journal left"
+for left in long.db-*; do
+  [ ! -e "$left" ] || fail "left behind: $left"
+done
 finish

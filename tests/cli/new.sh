@@ -4,7 +4,7 @@
 . "$SOURCE_DIR/tests/cli/lib/common.sh"
 
 for words in "--gpu h100-sxm-80gb --nodes 8 --model llama3-70b" "--node dgx-a100 --model llama2-7b" \
-  "--gpu v100 --model resnet50" "--gpu rtx-4090 --model gpt2 --precision fp16" \
+  "--gpu v100 --model resnet-50" "--gpu rtx-4090 --model gpt2-small --precision fp16" \
   "--node dgx-h100 --nodes 4 --model llama2-70b --tensor 8 --pipeline 2 --zero 1 --recompute full --batch 64"; do
   # shellcheck disable=SC2086 # words
   run 0 new $words

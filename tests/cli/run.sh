@@ -71,7 +71,9 @@ says out "database"
 run 0 run tiny.yaml --dry-run --json
 is_json
 [ "$before" = "$(ls results)" ] || fail "a run that did not happen left files"
-ls ./*.db-journal ./*.db-wal results/*-journal results/*-wal 2>/dev/null | grep . && fail "journals left"
+for left in ./*.db-* results/*.db-*; do
+  [ ! -e "$left" ] || fail "left behind: $left"
+done
 
 # Too large: simulated, traced, said, exit 3.
 run 3 run tiny.yaml --set workload.model.hidden=16384 --set workload.model.layers=48 --set workload.stop.steps=1 -o big.db
