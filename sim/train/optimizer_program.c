@@ -5,10 +5,11 @@
 
 /* Gradient norm: one single-precision number; and the flag of infinities that goes with it. */
 #define NORM_BYTES 4
-/* Launches of an update that is not fused: one per tensor and elementary operation. source:
- * PyTorch's foreach-less Adam runs about a dozen kernels per tensor (assumption: 12 per layer tensor,
- * of which a transformer block has about a dozen). */
-#define UNFUSED_LAUNCHES_PER_LAYER 144
+/* Launches of an update that is not fused, per tensor (see hw/software.h), and tensors of a layer: a GPT
+ * block has four matrices, their biases and two norms of two vectors. source: Megatron-LM's
+ * transformer layer; layer lists are taken to be alike (assumption). */
+#define UNFUSED_LAUNCHES_PER_TENSOR 9
+#define TENSORS_PER_LAYER 12
 
 static gint64 owned_parameters (const LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
@@ -69,8 +70,9 @@ static void add_update (LsBuilder *builder) {
 
   for (guint i = 0; i < builder->chunks->n; i++)
     layers += builder->chunks->chunk[i].segments * builder->chunks->chunk[i].size;
-  int launches =
-      workload->software->fused_optimizer ? 1 : UNFUSED_LAUNCHES_PER_LAYER * (int) layers;
+  int launches = workload->software->fused_optimizer
+                     ? 1
+                     : UNFUSED_LAUNCHES_PER_TENSOR * TENSORS_PER_LAYER * (int) layers;
   if (parameters == 0)
     return;
   add_kernel (

@@ -92,6 +92,34 @@ START_TEST (breakdown_sums_to_the_step)
 }
 END_TEST
 
+START_TEST (real_models_run_in_every_layout)
+/* A GPT with tied embeddings and a Llama (untied, GQA, SwiGLU), all ways to place 8 ranks, all stages, with and
+ * without sequence parallelism, recompute by turns: each ends, and its parts sum (asserted inside). */
+{
+  static const char *const models[] = {"gpt2-medium", "llama-7b"};
+  guint turn = 0;
+  for (guint t = 1; t <= 4; t *= 2)
+    for (guint p = 1; p <= 8 / t; p *= 2)
+      for (int zero = 0; zero <= 3; zero++, turn++) {
+        Run run;
+        LsWorkload *workload = new_workload (models[_i], t, 8 / t / p, p);
+        workload->zero.stage = zero;
+        workload->zero.overlap = turn % 3 != 0;
+        workload->sequence_parallel = t > 1 && turn % 2 == 0;
+        workload->schedule = (LsScheduleKind) (turn % LS_N_SCHEDULES);
+        workload->recompute.mode = (LsRecomputeMode) (turn % LS_N_RECOMPUTE_MODES);
+        workload->recompute.every = 1 + turn % 2;
+        workload->steps = 2;
+        run_new (&run, workload, "dgx-a100", 1);
+        g_autoptr (LsSummary) summary = run_to_end (&run);
+        ck_assert_uint_eq (summary->steps, 2);
+        ck_assert_double_gt (summary->mfu, 0);
+        ck_assert_double_le (summary->mfu, summary->hfu * (1 + 1e-12));
+        run_clear (&run);
+      }
+}
+END_TEST
+
 START_TEST (utilisation_is_flops_over_peak)
 /* mfu = model FLOPs / (step x GPUs x peak), by definition; between 5 and 70 % for a GPT on A100s, where
  * published runs lie. */
@@ -299,14 +327,23 @@ START_TEST (summary_as_json_and_text)
 END_TEST
 
 int main (void) {
-  const TTest *const tests[] = {breakdown_sums_to_the_step,
-                                utilisation_is_flops_over_peak,
-                                hardware_flops_add_the_recompute,
-                                memory_is_that_of_the_fullest_rank,
-                                steps_and_progress_are_reported,
-                                failing_step_function_ends_the_run,
-                                interrupt_stops_it,
-                                slices_do_not_matter,
-                                summary_as_json_and_text};
-  return test_main ("simulation", tests, G_N_ELEMENTS (tests));
+  Suite *suite = suite_create ("simulation");
+  TCase *tcase = tcase_create ("simulation");
+  tcase_set_timeout (tcase, 300);
+  tcase_add_test (tcase, breakdown_sums_to_the_step);
+  tcase_add_loop_test (tcase, real_models_run_in_every_layout, 0, 2);
+  tcase_add_test (tcase, utilisation_is_flops_over_peak);
+  tcase_add_test (tcase, hardware_flops_add_the_recompute);
+  tcase_add_test (tcase, memory_is_that_of_the_fullest_rank);
+  tcase_add_test (tcase, steps_and_progress_are_reported);
+  tcase_add_test (tcase, failing_step_function_ends_the_run);
+  tcase_add_test (tcase, interrupt_stops_it);
+  tcase_add_test (tcase, slices_do_not_matter);
+  tcase_add_test (tcase, summary_as_json_and_text);
+  suite_add_tcase (suite, tcase);
+  SRunner *runner = srunner_create (suite);
+  srunner_run_all (runner, CK_NORMAL);
+  int failed = srunner_ntests_failed (runner);
+  srunner_free (runner);
+  return failed == 0 ? 0 : 1;
 }
