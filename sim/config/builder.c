@@ -193,6 +193,38 @@ static LsConfigNode *read_layer (const LsConfigBuilder *builder, const Layer *la
   return root;
 }
 
+/* Is there a value at the end of the single path of @option? */
+static gboolean has_target (const LsConfigNode *document, const LsConfigNode *option) {
+  const LsConfigEntry *entry;
+  const LsConfigNode *below;
+
+  if (option->entries == NULL)
+    return document != NULL && !ls_config_node_is_null (document);
+  entry = option->entries->pdata[0];
+  below = ls_config_node_get (document, entry->key);
+  if (document != NULL && document->kind == LS_CONFIG_NODE_LIST) {
+    int index = ls_config_path_index (entry->key);
+
+    below =
+        index >= 0 && (guint) index < document->items->len ? document->items->pdata[index] : NULL;
+  }
+  return has_target (below, entry->value);
+}
+
+/* An --unset of what is not there does nothing, and says so; FALSE then. A path that the schema does
+ * not know goes on to be refused as an unknown key. */
+static gboolean has_effect (const LsConfigBuilder *builder, const Layer *layer,
+                            const LsConfig *config, const LsConfigNode *option,
+                            LsConfigErrors *errors) {
+  if (layer->kind != LAYER_UNSET || option->entries->len == 0 ||
+      ls_config_schema_find (builder->schema, layer->text) == NULL ||
+      has_target (config->root, option))
+    return TRUE;
+  ls_config_errors_add (errors, LS_CONFIG_FAULT_WARNING, option->position,
+                        "%s is not given; there is nothing to remove", layer->text);
+  return FALSE;
+}
+
 /* Reads and merges some layers; FALSE when one of them could not be read. */
 static gboolean merge_layers (const LsConfigBuilder *builder, const GPtrArray *layers,
                               LsConfig *config, LsConfigErrors *errors) {
@@ -207,6 +239,10 @@ static gboolean merge_layers (const LsConfigBuilder *builder, const GPtrArray *l
       continue;
     }
     ls_config_sugar_expand (node, schema, errors);
+    if (!has_effect (builder, layers->pdata[i], config, node, errors)) {
+      ls_config_node_free (node);
+      continue;
+    }
     if (config->root->position.file == NULL)
       config->root->position = node->position;
     ls_config_layer_merge (config->root, node, schema, errors);

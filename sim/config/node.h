@@ -7,7 +7,8 @@
  *   - an alias becomes a copy of what it names; a document may grow by at most
  *     LS_CONFIG_COPIES_MAX nodes in that way, and recursive aliases are refused
  *   - merge keys (<<) are no part of YAML 1.2 and are refused
- *   - one document per file, UTF-8, at most LS_CONFIG_FILE_MAX bytes and LS_CONFIG_DEPTH_MAX levels
+ *   - one document per file, UTF-8, at most LS_CONFIG_FILE_MAX bytes, LS_CONFIG_DEPTH_MAX levels,
+ *     LS_CONFIG_VALUES_MAX values, and LS_CONFIG_KEYS_MAX keys in one map (lookup is a scan)
  * Syntax stops at the first fault; duplicate keys are all reported.
  *
  * A parent owns its children; ls_config_node_free() takes NULL. File names in positions belong to
@@ -24,6 +25,8 @@ G_BEGIN_DECLS
 
 #define LS_CONFIG_COPIES_MAX 100000
 #define LS_CONFIG_DEPTH_MAX 50
+#define LS_CONFIG_VALUES_MAX 1000000
+#define LS_CONFIG_KEYS_MAX 10000
 #define LS_CONFIG_FILE_MAX (64 * 1024 * 1024)
 
 typedef enum {

@@ -26,6 +26,7 @@ typedef struct {
   GHashTable *anchors;  /* name -> node; NULL while the node is being read */
   GPtrArray *discarded; /* values of duplicate keys */
   guint copies;
+  guint values;
 } Reader;
 
 static LsConfigNode *read_value (Reader *reader, struct fy_event *event, guint depth);
@@ -185,6 +186,16 @@ static LsConfigNode *read_list (Reader *reader, guint depth, LsConfigPosition po
   }
 }
 
+/* Bounds that keep time and memory in proportion; FALSE after an error. */
+static gboolean check_size (Reader *reader, guint count, guint limit, const char *what,
+                            LsConfigPosition position) {
+  if (count < limit)
+    return TRUE;
+  ls_config_errors_add (reader->errors, LS_CONFIG_FAULT_ERROR, position,
+                        "there are more than %u %s; a scenario is smaller", limit, what);
+  return FALSE;
+}
+
 /* A key must be a scalar. NULL after an error; frees @event. */
 static char *read_key (Reader *reader, struct fy_event *event, LsConfigPosition *position) {
   char *key = NULL;
@@ -243,7 +254,8 @@ static LsConfigNode *read_map (Reader *reader, guint depth, LsConfigPosition pos
       return g_steal_pointer (&map);
     }
     key = read_key (reader, event, &key_position);
-    if (key == NULL)
+    if (key == NULL || !check_size (reader, map->entries->len, LS_CONFIG_KEYS_MAX,
+                                    "keys in one map", key_position))
       return NULL;
     event = next_event (reader);
     if (event == NULL)
@@ -287,6 +299,21 @@ static gboolean has_tag (struct fy_event *event) {
   }
 }
 
+/* What may not begin a value here; FALSE after an error. */
+static gboolean check_value_event (Reader *reader, struct fy_event *event, guint depth,
+                                   LsConfigPosition position) {
+  if (depth > LS_CONFIG_DEPTH_MAX) {
+    ls_config_errors_add (reader->errors, LS_CONFIG_FAULT_ERROR, position,
+                          "nested too deep; at most %d levels", LS_CONFIG_DEPTH_MAX);
+    return FALSE;
+  }
+  if (has_tag (event)) {
+    add_error (reader, position, "tags (!) have no meaning here; write the plain value");
+    return FALSE;
+  }
+  return check_size (reader, reader->values++, LS_CONFIG_VALUES_MAX, "values", position);
+}
+
 /* The value that begins with @event (freed here). NULL after an error. */
 static LsConfigNode *read_value (Reader *reader, struct fy_event *event, guint depth) {
   LsConfigPosition none = {reader->file, 0, 0};
@@ -295,12 +322,7 @@ static LsConfigNode *read_value (Reader *reader, struct fy_event *event, guint d
   g_autofree char *anchor = token_text (anchor_token (event), &length);
   LsConfigNode *node = NULL;
 
-  if (has_tag (event) || depth > LS_CONFIG_DEPTH_MAX) {
-    if (depth > LS_CONFIG_DEPTH_MAX)
-      ls_config_errors_add (reader->errors, LS_CONFIG_FAULT_ERROR, position,
-                            "nested too deep; at most %d levels", LS_CONFIG_DEPTH_MAX);
-    else
-      add_error (reader, position, "tags (!) have no meaning here; write the plain value");
+  if (!check_value_event (reader, event, depth, position)) {
     free_event (reader, event);
     return NULL;
   }

@@ -169,6 +169,23 @@ START_TEST (options_come_after_files_in_their_order) {
 }
 END_TEST
 
+/* Removing what is not there changes nothing, above all does not make a map of its parents. */
+START_TEST (unset_of_nothing_is_a_warning) {
+  g_autoptr (Fixture) fixture = fixture_load (
+      FIXTURE_CLUSTER "workload: {model: {layers: [{width: 1}]}, sizes: [1, 2]}\n",
+      "--unset workload.zero.stage", "--unset workload.model.layers.0.bias",
+      "--unset workload.sizes.1", "--unset workload.sizes.1", "--unset workload.zero.stge", NULL);
+
+  fixture_expect (
+      fixture,
+      "--unset #1:1: warning: workload.zero.stage is not given; there is nothing to "
+      "remove\n"
+      "--unset #2:1: warning: workload.model.layers.0.bias is not given; there is nothing "
+      "to remove\n"
+      "--unset #5:15: error: unknown key 'stge' in workload.zero; did you mean 'stage'?\n");
+}
+END_TEST
+
 START_TEST (all_unreadable_files_are_reported) {
   g_autoptr (Fixture) fixture = fixture_load ("a: [", "b: {", FIXTURE_CLUSTER, NULL);
 
@@ -181,6 +198,7 @@ static void add (TCase *tcase) {
   tcase_add_loop_test (tcase, layers_resolve_to_one_document, 0, G_N_ELEMENTS (cases));
   tcase_add_loop_test (tcase, faults_of_layers_have_their_place, 0, G_N_ELEMENTS (wrong));
   tcase_add_test (tcase, options_come_after_files_in_their_order);
+  tcase_add_test (tcase, unset_of_nothing_is_a_warning);
   tcase_add_test (tcase, all_unreadable_files_are_reported);
 }
 

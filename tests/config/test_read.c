@@ -206,6 +206,26 @@ START_TEST (depth_is_bounded) {
 }
 END_TEST
 
+START_TEST (size_is_bounded) {
+  g_autoptr (GString) keys = g_string_new (NULL);
+  g_autoptr (GString) items = g_string_new ("[");
+  Document document;
+
+  for (int i = 0; i <= LS_CONFIG_KEYS_MAX; i++)
+    g_string_append_printf (keys, "k%d: 1\n", i);
+  document = read_string (keys->str);
+  expect_faults (&document, "t.yaml:10001:1: error: there are more than 10000 keys in one map; a "
+                            "scenario is smaller\n");
+  document_clear (&document);
+  for (int i = 0; i <= LS_CONFIG_VALUES_MAX; i++)
+    g_string_append (items, "1,");
+  document = read_string (items->str);
+  ck_assert_ptr_null (document.root);
+  ck_assert_uint_eq (ls_config_errors_length (document.errors), 1);
+  document_clear (&document);
+}
+END_TEST
+
 START_TEST (zero_bytes_are_binary) {
   Document document = read_bytes ("a: 1\0b", 6);
 
@@ -278,6 +298,8 @@ static void add (TCase *tcase) {
   tcase_add_test (tcase, aliases_do_not_nest_deeper_than_texts);
   tcase_add_loop_test (tcase, unreadable_texts_are_refused_with_a_place, 0, G_N_ELEMENTS (refused));
   tcase_add_test (tcase, depth_is_bounded);
+  tcase_set_timeout (tcase, 60);
+  tcase_add_test (tcase, size_is_bounded);
   tcase_add_test (tcase, zero_bytes_are_binary);
   tcase_add_test (tcase, a_byte_order_mark_is_no_content);
   tcase_add_test (tcase, missing_files_and_directories_are_named);
