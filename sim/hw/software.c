@@ -97,7 +97,9 @@ static const LsSoftware generations[] = {
      .host_step_s = ASSUMED (8e-3, STEP),
      .attention = LS_ATTENTION_FLASH1,
      .fused_norm = TRUE,
-     .source = "llm-foundry @8c8dd48: eager modules, its long-sequence rows run at "
+     .loss_keeps_logits_only = TRUE,
+     .source = "llm-foundry @8c8dd48: eager modules, the cross entropy of flash-attention (which keeps the "
+               "16-bit logits alone), its long-sequence rows run at "
                "FlashAttention-1 speed; Composer's DecoupledAdamW is plain tensor code"},
     {.name = "pytorch-fsdp2",
      .aliases = "torchtitan fsdp2",
@@ -191,6 +193,7 @@ gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact) {
                {"fused_dropout_add", software->fused_dropout_add},
                {"fused_norm", software->fused_norm},
                {"fused_cross_entropy", software->fused_cross_entropy},
+               {"loss_keeps_logits_only", software->loss_keeps_logits_only},
                {"fused_optimizer", software->fused_optimizer},
                {"fused_weight_gradient", software->fused_weight_gradient},
                {"cuda_graphs", software->cuda_graphs}};

@@ -24,6 +24,7 @@ typedef struct {
   gboolean fused_dropout_add; /* bias + dropout + residual in one pass */
   gboolean fused_norm;        /* one kernel forward, two backward, instead of elementwise chains */
   gboolean fused_cross_entropy; /* logits are not copied to fp32 in separate passes */
+  gboolean loss_keeps_logits_only; /* no fp32 tensor of the logits' size lives to the backward pass */
   /* FALSE: plain tensor code, for Adam 9 launches per tensor and 88 bytes per parameter in fp32. */
   gboolean fused_optimizer;       /* multi-tensor update: few launches for all parameters */
   gboolean fused_weight_gradient; /* weight gradients accumulate in fp32 inside the matmul */

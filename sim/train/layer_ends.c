@@ -6,8 +6,9 @@
  *             the maximum, the picked logit and the sum of exponentials, 4 bytes per token each.
  *             source: Shoeybi et al. 2019 (arXiv 1909.08053), section 3.
  *             Saved: embedding the token numbers (8 bytes) and the dropout mask; head the inputs of
- *             norm and matrix, the 16-bit logits and the softmax in fp32, plus, when the loss is not
- *             fused, a second fp32 tensor. The gradient of the logits is workspace.
+ *             norm and matrix, the logits and the softmax in fp32. The gradient of the logits is
+ *             workspace, as is their fp32 copy where the loss is not fused. A loss that computes its
+ *             gradient from the logits themselves keeps nothing else.
  * Left out:   what a data loader keeps on the device (labels, masks): some bytes per token.
  */
 #include "train/flops.h"
@@ -74,7 +75,8 @@ static void head_forward (LsLayerBuilder *b, const LsTransformer *t, gint64 voca
   op = ls_layer_add_kernel (
       b, "loss", LS_KIND_LOSS,
       ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, fused, LS_PASS_FORWARD));
-  op->saved_bytes = logits * 4 * (fused ? 1 : 2);
+  op->saved_bytes = b->workload->software->loss_keeps_logits_only ? 0 : logits * 4;
+  op->workspace_bytes = fused || op->saved_bytes == 0 ? 0 : logits * 4;
   ls_layer_add_collective (b, "loss_pick", LS_COLLECTIVE_ALL_REDUCE, b->tokens * STATISTIC_BYTES);
   ls_layer_add_collective (b, "loss_sum", LS_COLLECTIVE_ALL_REDUCE, b->tokens * STATISTIC_BYTES);
 }
@@ -88,7 +90,7 @@ static void head_backward (LsLayerBuilder *b, const LsTransformer *t, gint64 voc
       b, "loss_grad", LS_KIND_LOSS,
       ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, fused, LS_PASS_BACKWARD));
 
-  op->workspace_bytes = logits_bytes + (fused ? 0 : b->tokens * vocab * 4);
+  op->workspace_bytes = logits_bytes;
   if (b->sequence_parallel) {
     op = ls_layer_add_collective (b, "gather_logits_input", LS_COLLECTIVE_ALL_GATHER, wide);
     if (op != NULL)

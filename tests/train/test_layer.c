@@ -92,19 +92,29 @@ START_TEST (softmax_without_dropout_is_kept_once)
 }
 END_TEST
 
-START_TEST (logits_are_kept_in_16_bits_and_fp32)
-/* Head, fused loss: norm input and matrix input 2 x 2 s b h, logits 2 s b V, softmax 4 s b V; the 16-bit
- * gradient 2 s b V is the workspace of the loss's backward. V split over t. */
+START_TEST (logits_are_kept_as_the_loss_needs_them)
+/* Head: norm input and matrix input 2 x 2 s b h, logits 2 s b V and their softmax 4 s b V; the 16-bit gradient
+ * 2 s b V is the workspace of the loss's backward. Not fused: an fp32 copy of the logits besides, while the
+ * loss runs. flash-attention's loss (llm-foundry): nothing in fp32. V split over t. */
 {
-  const Case c = {"llama2-7b", 2, FALSE, LS_ATTENTION_FLASH3};
+  static const struct {
+    const char *software;
+    gint64 kept, workspace;
+  } rows[] = {{"generic", 6, 0}, {"megatron-2021", 6, 4}, {"pytorch-fsdp-2.1", 2, 0}};
+  const Case c = {"llama2-7b", 2, FALSE, LS_ATTENTION_FLASH2};
   g_autoptr (LsWorkload) workload = workload_for (&c);
-  g_autoptr (LsStage) stage =
-      ls_stage_new (workload, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
-  const LsLayerPlan *head = stage->runs[stage->n_runs - 1].plan;
+  g_autoptr (LsStage) stage = NULL;
   const gint64 logits = (gint64) B * S * 32000 / 2, wide = (gint64) B * S * 4096;
+  const LsLayerPlan *head = NULL;
 
+  workload->software = ls_software_find (rows[_i].software, NULL);
+  stage = ls_stage_new (workload, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
+  head = stage->runs[stage->n_runs - 1].plan;
   ck_assert_str_eq (head->name, "head");
-  ck_assert_int_eq (ls_layer_plan_saved_bytes (head), 4 * wide + 6 * logits);
+  ck_assert_int_eq (ls_layer_plan_saved_bytes (head), 4 * wide + rows[_i].kept * logits);
+  for (guint i = 0; i < head->n_forward; i++)
+    if (head->forward[i].kind == LS_KIND_LOSS)
+      ck_assert_int_eq (head->forward[i].workspace_bytes, rows[_i].workspace * logits);
   ck_assert_str_eq (head->backward[0].name, "loss_grad");
   ck_assert_int_eq (head->backward[0].workspace_bytes, 2 * logits);
 }
@@ -243,7 +253,7 @@ int main (void) {
   tcase_add_loop_test (tcase, gpt_saves_what_korthikanti_says, 0, 5);
   tcase_add_test (tcase, llama_saves_the_sum_of_its_tensors);
   tcase_add_test (tcase, softmax_without_dropout_is_kept_once);
-  tcase_add_test (tcase, logits_are_kept_in_16_bits_and_fp32);
+  tcase_add_loop_test (tcase, logits_are_kept_as_the_loss_needs_them, 0, 3);
   tcase_add_loop_test (tcase, collectives_of_a_block_are_megatrons, 0, 3);
   tcase_add_test (tcase, parameters_of_the_ranks_add_up);
   tcase_add_test (tcase, stages_add_up);
