@@ -94,6 +94,13 @@ static double tree_limit (LsGroupPlans *plans, LsUsages *usages, LsCollectiveOp 
   return 0.5 * LS_TREE_SHARE * ring->runs[0].rate;
 }
 
+/* NCCL knows no two-level collectives: all-gathers and reduce-scatters across nodes are flat rings, with a
+ * hop per rank. So hierarchical runs only where a scenario asks for it or has ideal latencies. source:
+ * NCCL @5067397 src/graph/tuning.cc: ring, tree, collnet, nvls */
+static gboolean is_offered (const LsGroupShape *shape, const LsAlgorithmRecord *algorithm) {
+  return algorithm->id != LS_ALGORITHM_HIERARCHICAL || ls_group_spec (shape, 0)->ideal;
+}
+
 LsChoice ls_group_plans_choose (LsGroupPlans *plans, LsUsages *usages, LsCollectiveOp op,
                                 LsAlgorithm algorithm, gint64 bytes) {
   LS_REQUIRE (ls_collective_is_group (op) && plans->shape->n > 1, "%s of %u members",
@@ -104,7 +111,7 @@ LsChoice ls_group_plans_choose (LsGroupPlans *plans, LsUsages *usages, LsCollect
     wanted = NULL;
   for (guint i = 0; i < ls_algorithm_count (); i++) {
     const LsAlgorithmRecord *record = ls_algorithm_get (i);
-    if (wanted != NULL && record != wanted)
+    if (wanted != NULL ? record != wanted : !is_offered (plans->shape, record))
       continue;
     LsPlan *plan = find_plan (plans, usages, op, record);
     if (plan != NULL)

@@ -1,7 +1,7 @@
 /* The constants of protocol.h with their sources.
  *
  * "NCCL" is src/graph/tuning.cc and src/graph/topo.h of NVIDIA/nccl at commit 5067397. Fitted values
- * minimise the mean absolute log error of this very model on the named runs (see docs and
+ * minimise the mean absolute log error of this very model on the named runs (docs/network.md and
  * tests/net/test_measured.c, which holds the error), one set per kind of link. */
 #include "net/protocol.h"
 

@@ -143,7 +143,7 @@ static guint own_nics (const LsTopology *topology, guint gpu, guint **nics) {
   guint node = topology->gpu_node[gpu], number, count;
   const LsNicSet *set = compute_set (topology, node, &number);
   guint first = ls_route_gpu_nics (node_of (topology, node), set, topology->gpu_local[gpu], &count);
-  *nics = g_new (guint, count);
+  *nics = g_new0 (guint, count);
   for (guint i = 0; i < count; i++)
     (*nics)[i] = first + i;
   return count;
