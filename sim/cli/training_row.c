@@ -108,6 +108,7 @@ static double node_rate (const char *field, gint64 gpus_per_node) {
 
 static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError **error) {
   const char *rate = text (reader, "inter_node_per_gpu_gbit_s");
+  g_autofree char *words = NULL;
 
   out->gpu = ls_accelerator_for_text (text (reader, "gpu"));
   if (!out->gpu)
@@ -125,7 +126,8 @@ static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError 
   if (out->gpus > out->gpus_per_node && out->gpus % out->gpus_per_node != 0)
     return skip (error, "%d GPUs do not fill nodes of %d", (int) out->gpus,
                  (int) out->gpus_per_node);
-  out->software = ls_software_for_framework (text (reader, framework (reader)));
+  words = g_strjoin (" ", text (reader, framework (reader)), text (reader, "other_config"), NULL);
+  out->software = ls_software_for_framework (words);
   return TRUE;
 }
 

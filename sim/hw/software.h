@@ -24,12 +24,20 @@ typedef struct {
   gboolean fused_dropout_add; /* bias + dropout + residual in one pass */
   gboolean fused_norm;        /* one kernel forward, two backward, instead of elementwise chains */
   gboolean fused_cross_entropy; /* logits are not copied to fp32 in separate passes */
-  gboolean loss_keeps_logits_only; /* no fp32 tensor of the logits' size lives to the backward pass */
+  gboolean
+      loss_keeps_logits_only; /* no fp32 tensor of the logits' size lives to the backward pass */
   /* FALSE: plain tensor code, for Adam 9 launches per tensor and 88 bytes per parameter in fp32. */
   gboolean fused_optimizer;       /* multi-tensor update: few launches for all parameters */
   gboolean fused_weight_gradient; /* weight gradients accumulate in fp32 inside the matmul */
-  gboolean cuda_graphs;           /* launches replayed: host_launch_s does not apply */
-  const char *source;             /* of the flags */
+  gboolean
+      overlaps_tensor; /* sequence-parallel collectives in chunks beside the matmul they belong to */
+  gboolean recompute_stops_early; /* a layer is run again only as far as its backward needs it */
+  /* ZeRO stage 3 without a flat buffer per layer: each weight matrix is gathered and reduced by itself... */
+  gboolean zero_per_matrix;
+  LsSourced
+      zero_piece_s;     /* ...and host time per rank of the group in each, for the list of pieces */
+  gboolean cuda_graphs; /* launches replayed: host_launch_s does not apply */
+  const char *source;   /* of the flags */
 } LsSoftware;
 
 guint ls_software_count (void);

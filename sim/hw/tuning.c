@@ -97,17 +97,17 @@ const LsTuning ls_tuning_ampere = {
                        [LS_FORMAT_INT8] = ASSUMED (0.80, "as bf16, operand traffic grows"),
                        [LS_FORMAT_FP32] = ASSUMED (0.92, "vector units, large tiles")},
     .matmul_sustained = FITTED (
-        0.87, STEP_ROWS ": sc21-t1-*, sc21-t2-7, sc21-t2-11, mlm2020-mp-A100-*, korth-t5-22B-*"),
+        0.83, STEP_ROWS ": sc21-t1-*, sc21-t2-7, sc21-t2-11, mlm2020-mp-A100-*, korth-t5-22B-*"),
     .vector_fraction = ASSUMED (0.60, VECTOR),
     .hbm_fraction = RECALLED (0.88, "STREAM-like copies on A100 80 GB, about 1.79 of 2.04 TB/s"),
     .depth_ramp = ASSUMED (64, RAMP),
     .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),
     .flash_forward = {[LS_ATTENTION_FLASH1] = FITTED (
-                          0.42, FSDP_ROWS ", A100; the FlashAttention-2 paper says 25-40 %"),
+                          0.435, FSDP_ROWS ", A100; the FlashAttention-2 paper says 25-40 %"),
                       [LS_ATTENTION_FLASH2] =
                           FOUND (0.72, "FlashAttention-2 paper: up to 73 % of A100 forward")},
     .flash_backward = {[LS_ATTENTION_FLASH1] = FITTED (
-                           0.40, FSDP_ROWS ", A100; the FlashAttention-2 paper says 25-40 %"),
+                           0.415, FSDP_ROWS ", A100; the FlashAttention-2 paper says 25-40 %"),
                        [LS_ATTENTION_FLASH2] =
                            RECALLED (0.63, "FlashAttention-2 paper: up to 63 % of A100 backward")},
     .collective_sms = ASSUMED (24, NCCL_SMS),
@@ -151,10 +151,10 @@ const LsTuning ls_tuning_ada = {
                      [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},           \
   .vector_fraction = ASSUMED (0.60, VECTOR), .depth_ramp = ASSUMED (64, RAMP),                  \
   .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),                                              \
-  .flash_forward = {[LS_ATTENTION_FLASH1] = FITTED (0.22, FSDP_ROWS ", H100"),                  \
+  .flash_forward = {[LS_ATTENTION_FLASH1] = FITTED (0.255, FSDP_ROWS ", H100"),                 \
                     [LS_ATTENTION_FLASH2] = FOUND (0.375, FLASH ": 370 of 989"),                \
                     [LS_ATTENTION_FLASH3] = FOUND (0.66, FLASH ": 648 of 989")},                \
-  .flash_backward = {[LS_ATTENTION_FLASH1] = FITTED (0.20, FSDP_ROWS ", H100"),                 \
+  .flash_backward = {[LS_ATTENTION_FLASH1] = FITTED (0.23, FSDP_ROWS ", H100"),                 \
                      [LS_ATTENTION_FLASH2] = FOUND (0.335, FLASH ": 322 of 989 at 16k"),        \
                      [LS_ATTENTION_FLASH3] = FOUND (0.585, FLASH ": 561 of 989 at 16k")},       \
   .collective_slowdown = ASSUMED (0.9, BESIDE),                                                 \
@@ -164,7 +164,7 @@ const LsTuning ls_tuning_hopper = {
     .name = "hopper",
     HOPPER_COMMON,
     .matmul_sustained =
-        FITTED (0.85, STEP_ROWS ": mcore08-weak-*; large matmuls reach 650 TFLOP/s"),
+        FITTED (0.78, STEP_ROWS ": mcore08-weak-*, and the H100 rows of train_llmfoundry_fsdp.csv"),
     .hbm_fraction = RECALLED (0.90, "copies on H100 SXM, about 3.0 of 3.35 TB/s"),
     .collective_sms = FOUND (24, NCCL_SMS),
 };
@@ -172,7 +172,7 @@ const LsTuning ls_tuning_hopper = {
 const LsTuning ls_tuning_hopper_500w = {
     .name = "hopper-500w",
     HOPPER_COMMON,
-    .matmul_sustained = ASSUMED (0.78, "clocks under 500 W: between the SXM and the PCIe part"),
+    .matmul_sustained = ASSUMED (0.72, "clocks under 500 W: between the SXM and the PCIe part"),
     .hbm_fraction = ASSUMED (0.90, "as H100 SXM"),
     .collective_sms = FOUND (24, NCCL_SMS),
 };
@@ -180,7 +180,7 @@ const LsTuning ls_tuning_hopper_500w = {
 const LsTuning ls_tuning_hopper_pcie = {
     .name = "hopper-pcie",
     HOPPER_COMMON,
-    .matmul_sustained = ASSUMED (0.70, "clocks under 350 W: half the power of the SXM part"),
+    .matmul_sustained = ASSUMED (0.65, "clocks under 350 W: half the power of the SXM part"),
     .hbm_fraction = RECALLED (0.90, "copies on H100 PCIe, about 1.8 of 2.0 TB/s"),
     .collective_sms = ASSUMED (16, "fewer channels than on NVLink 4"),
 };

@@ -6,6 +6,7 @@
 #include "train/builder.h"
 
 #include "base/assert.h"
+#include "base/time.h"
 #include "train/gather_program.h"
 #include "train/input_program.h"
 #include "train/reduce_program.h"
@@ -243,4 +244,22 @@ gint64 ls_builder_reduce_bytes (const LsBuilder *builder, gint64 parameters) {
 gboolean ls_builder_gathers (const LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
   return workload->zero.stage >= 3 && workload->layout.data > 1;
+}
+
+guint ls_builder_zero_parts (const LsBuilder *builder, const LsLayerPlan *plan) {
+  return builder->spec->workload->software->zero_per_matrix ? MAX (plan->n_matrices, 1) : 1;
+}
+
+LsMark ls_builder_zero_pieces (LsBuilder *builder, LsRole role, LsMark collective) {
+  const LsWorkload *workload = builder->spec->workload;
+  double host_s = workload->software->zero_piece_s.value * (double) workload->layout.data;
+
+  if (!workload->software->zero_per_matrix || host_s <= 0)
+    return collective;
+  LsOp op = ls_builder_memory (builder, "pieces");
+  op.kind = LS_OP_KERNEL;
+  op.trace_kind = LS_KIND_DELAY;
+  op.part = LS_PART_EXPOSED_ZERO;
+  op.work_ps = ls_time_ps_from_s_checked (host_s);
+  return ls_builder_add (builder, role, &op);
 }

@@ -120,3 +120,8 @@ gint64 ls_builder_gather_bytes (const LsBuilder *builder, gint64 parameters);
 gint64 ls_builder_reduce_bytes (const LsBuilder *builder, gint64 parameters);
 /* Data-parallel ranks and whether layers are gathered (ZeRO stage 3 on more than one rank). */
 gboolean ls_builder_gathers (const LsBuilder *builder);
+/* Collectives that move one layer's parameters or gradients with ZeRO stage 3: 1, or one per matrix where
+ * the software does so. */
+guint ls_builder_zero_parts (const LsBuilder *builder, const LsLayerPlan *plan);
+/* Adds the host's time for the pieces of such a collective behind it; returns what ends last. */
+LsMark ls_builder_zero_pieces (LsBuilder *builder, LsRole role, LsMark collective);

@@ -78,6 +78,18 @@ static double core_flops (const LsWorkload *workload) {
   return 4.0 * (double) workload->micro_batch * seq * seq * width;
 }
 
+/* What the last layer of a segment does not run again, over all tensor ranks. */
+static double skipped_flops (const LsLayerPlan *plan, const LsWorkload *workload) {
+  double flops = 0;
+
+  if (!workload->software->recompute_stops_early)
+    return 0;
+  for (guint i = ls_layer_plan_needed (plan); i < plan->n_forward; i++)
+    if (plan->forward[i].kind == LS_KIND_MATMUL)
+      flops += plan->forward[i].cost.flops * (double) workload->layout.tensor;
+  return flops;
+}
+
 double ls_chunks_recomputed_flops (const LsChunks *chunks, const LsWorkload *workload) {
   double flops = 0;
 
@@ -88,7 +100,8 @@ double ls_chunks_recomputed_flops (const LsChunks *chunks, const LsWorkload *wor
       flops += chunk->segments * core_flops (workload);
       break;
     case LS_CHUNK_FULL:
-      flops += (double) chunk->segments * chunk->size * chunk->plan->model_flops;
+      flops += (double) chunk->segments *
+               (chunk->size * chunk->plan->model_flops - skipped_flops (chunk->plan, workload));
       break;
     case LS_CHUNK_CHAIN:
       flops += (double) chunk->segments * (chunk->size - 1) * chunk->plan->model_flops;

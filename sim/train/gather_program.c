@@ -33,17 +33,25 @@ void ls_gather_begin_step (LsBuilder *builder) {
   ls_program_wait_same (builder->program, start, before);
 }
 
-void ls_gather_begin_layer (LsBuilder *builder, gint64 parameters, LsPhaseName phase) {
-  if (!ls_builder_gathers (builder) || parameters == 0)
+void ls_gather_begin_layer (LsBuilder *builder, const LsLayerPlan *plan, LsPhaseName phase) {
+  if (!ls_builder_gathers (builder) || plan->parameters == 0)
     return;
-  gint64 bytes = ls_builder_gather_bytes (builder, parameters);
-  LsOp op = ls_builder_collective (builder, "gather_parameters", LS_COLLECTIVE_ALL_GATHER, bytes,
-                                   LS_SLOT_ZERO_GATHER, LS_AXIS_ZERO, LS_PART_EXPOSED_ZERO);
-  op.phase = (guint8) phase;
-  op.claim_kind = LS_MEMORY_BUFFERS;
-  op.claim_bytes = bytes;
-  LsMark gather = ls_builder_add (builder, LS_ROLE_GATHER, &op);
-  g_array_append_val (builder->gather->gathers, gather);
+  gint64 bytes = ls_builder_gather_bytes (builder, plan->parameters);
+  guint parts = ls_builder_zero_parts (builder, plan);
+  LsMark gather = {0};
+
+  for (guint part = 0; part < parts; part++) {
+    gint64 size = bytes * (part + 1) / parts - bytes * part / parts;
+    LsOp op = ls_builder_collective (builder, "gather_parameters", LS_COLLECTIVE_ALL_GATHER, size,
+                                     LS_SLOT_ZERO_GATHER, LS_AXIS_ZERO, LS_PART_EXPOSED_ZERO);
+    op.phase = (guint8) phase;
+    op.claim_kind = LS_MEMORY_BUFFERS;
+    op.claim_bytes = size;
+    gather = ls_builder_add (builder, LS_ROLE_GATHER, &op);
+    if (part == 0)
+      g_array_append_val (builder->gather->gathers, gather);
+    gather = ls_builder_zero_pieces (builder, LS_ROLE_GATHER, gather);
+  }
   ls_builder_wait (builder, gather);
 }
 

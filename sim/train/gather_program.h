@@ -5,6 +5,9 @@
  *             steps) may be gathered when unit q - prefetch - 1 has been freed, so at most prefetch
  *             + 1 are live; its compute waits for it; a stream of its own frees it when the compute
  *             has passed. Without overlap prefetch counts as 0 and so nothing runs beside compute.
+ *             Where the software gathers matrix by matrix, a layer is as many collectives of equal
+ *             size, each followed by the host's time for the pieces of the ranks: latency is per
+ *             collective and the rest per byte, so only their number and sum matter.
  * Invariants: each gather has one release, in the same order, in the same loops: a limit is an
  *             ordinal in the release stream that is affine in the loop counters, whatever the loops.
  */
@@ -20,7 +23,7 @@ void ls_gather_state_free (LsGatherState *state);
 void ls_gather_begin_step (LsBuilder *builder);
 
 /* Around the compute of one layer; nothing without stage 3 or parameters. */
-void ls_gather_begin_layer (LsBuilder *builder, gint64 parameters, LsPhaseName phase);
+void ls_gather_begin_layer (LsBuilder *builder, const LsLayerPlan *plan, LsPhaseName phase);
 void ls_gather_end_layer (LsBuilder *builder, gint64 parameters);
 /* Before the loop over segments is closed: puts the limits on its gathers. */
 void ls_gather_end_segment (LsBuilder *builder);

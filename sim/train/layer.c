@@ -19,6 +19,14 @@ void ls_layer_plan_free (LsLayerPlan *plan) {
   g_free (plan);
 }
 
+guint ls_layer_plan_needed (const LsLayerPlan *plan) {
+  guint n = plan->n_forward;
+
+  while (n > 0 && plan->forward[n - 1].saved_bytes == 0)
+    n--;
+  return n > 0 && plan->forward[n - 1].kind == LS_KIND_MATMUL ? n - 1 : n;
+}
+
 gint64 ls_layer_plan_saved_bytes (const LsLayerPlan *plan) {
   gint64 bytes = 0;
 

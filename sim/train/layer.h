@@ -37,6 +37,7 @@ typedef struct {
   guint n_forward, n_backward;
   LsLayerOp *forward, *backward;
   gint64 parameters;   /* on this rank */
+  guint n_matrices;    /* weight matrices among them, at least 1 when there are parameters */
   gint64 input_bytes;  /* what full recompute keeps instead of the saved bytes */
   gint64 output_bytes; /* what goes to the next pipeline stage, per rank */
   double
@@ -46,6 +47,9 @@ typedef struct {
 void ls_layer_plan_free (LsLayerPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsLayerPlan, ls_layer_plan_free)
 
+/* Forward operations that a second forward pass must run for the backward pass: those up to the last that
+ * saves something, without it when it is a matmul (which saves its input). */
+guint ls_layer_plan_needed (const LsLayerPlan *plan);
 gint64 ls_layer_plan_saved_bytes (const LsLayerPlan *plan); /* no recompute */
 gint64 ls_layer_plan_saved_core_bytes (
     const LsLayerPlan *plan); /* the part that selective recompute drops */

@@ -108,12 +108,12 @@ static void add_launch_gap (LsBuilder *builder, const LsLayerOp *ops, guint n, g
   ls_builder_delay (builder, "launch", host_ps - device_ps, LS_PART_OTHER);
 }
 
-/* The forward list of a layer; `input_bytes` are kept beside what the operations save. */
-static void layer_forward (LsBuilder *builder, const LsLayerPlan *plan, Keep keep,
+/* The first `n` operations of a layer's forward list; `input_bytes` are kept beside what they save. */
+static void layer_forward (LsBuilder *builder, const LsLayerPlan *plan, guint n, Keep keep,
                            LsPhaseName phase, gint64 input_bytes) {
   LsMark deferred = {0};
 
-  for (guint i = 0; i < plan->n_forward; i++) {
+  for (guint i = 0; i < n; i++) {
     const LsLayerOp *op = &plan->forward[i];
     if (keep == RUN_CORE && !op->core)
       continue;
@@ -125,7 +125,17 @@ static void layer_forward (LsBuilder *builder, const LsLayerPlan *plan, Keep kee
   }
   if (deferred.valid)
     ls_builder_wait (builder, deferred);
-  add_launch_gap (builder, plan->forward, plan->n_forward, keep == RUN_CORE);
+  add_launch_gap (builder, plan->forward, n, keep == RUN_CORE);
+}
+
+/* The forward list once more, as far as the backward pass needs it where the software stops there. */
+static void layer_again (LsBuilder *builder, const LsLayerPlan *plan, Keep keep, gboolean last) {
+  gboolean stops = builder->spec->workload->software->recompute_stops_early && last;
+  guint n = stops ? ls_layer_plan_needed (plan) : plan->n_forward;
+
+  layer_forward (builder, plan, n, keep, LS_PHASE_RECOMPUTE, 0);
+  if (n < plan->n_forward && plan->forward[n].saved_bytes > 0)
+    ls_builder_claim (builder, "saved", LS_MEMORY_ACTIVATIONS, plan->forward[n].saved_bytes);
 }
 
 /* The backward list of a layer; its last operation releases what the layer saved and `input_bytes`. */
@@ -162,9 +172,9 @@ static void chunk_forward (LsBuilder *builder, const LsChunk *chunk) {
     ls_builder_open (builder, chunk->segments);
   for (guint layer = 0; layer < chunk->size; layer++) {
     builder->layer = label_of (builder, chunk, layer, FALSE);
-    ls_gather_begin_layer (builder, chunk->plan->parameters, LS_PHASE_FORWARD);
-    layer_forward (builder, chunk->plan, keep_of (chunk, layer), LS_PHASE_FORWARD,
-                   input_of (chunk, layer));
+    ls_gather_begin_layer (builder, chunk->plan, LS_PHASE_FORWARD);
+    layer_forward (builder, chunk->plan, chunk->plan->n_forward, keep_of (chunk, layer),
+                   LS_PHASE_FORWARD, input_of (chunk, layer));
     ls_gather_end_layer (builder, chunk->plan->parameters);
   }
   builder->layer = LS_LABEL_NONE;
@@ -173,20 +183,28 @@ static void chunk_forward (LsBuilder *builder, const LsChunk *chunk) {
     ls_builder_close (builder);
 }
 
-/* Runs the segment's forward again, all but what its mode kept. A segment of one layer is gathered
- * once for this and its backward. */
+/* Is the segment gathered for its second forward pass and then again for the backward pass? A segment of one
+ * layer is gathered once for both, except where the software lets go of each matrix after its use. */
+static gboolean gathers_apart (const LsBuilder *builder, const LsChunk *chunk) {
+  return chunk->size > 1 ||
+         (builder->spec->workload->software->zero_per_matrix && chunk->mode == LS_CHUNK_FULL);
+}
+
+/* Runs the segment's forward again, all but what its mode kept. */
 static void recompute_segment (LsBuilder *builder, const LsChunk *chunk) {
   guint again = chunk->mode == LS_CHUNK_CHAIN ? chunk->size - 1 : chunk->size;
-  gint64 parameters = chunk->size > 1 ? chunk->plan->parameters : 0;
+  const gboolean again_gathered = gathers_apart (builder, chunk);
 
   if (chunk->mode == LS_CHUNK_KEEP)
     return;
   for (guint layer = 0; layer < again; layer++) {
     builder->layer = label_of (builder, chunk, layer, TRUE);
-    ls_gather_begin_layer (builder, parameters, LS_PHASE_RECOMPUTE);
-    layer_forward (builder, chunk->plan, chunk->mode == LS_CHUNK_SELECTIVE ? RUN_CORE : KEEP_ALL,
-                   LS_PHASE_RECOMPUTE, 0);
-    ls_gather_end_layer (builder, parameters);
+    if (again_gathered)
+      ls_gather_begin_layer (builder, chunk->plan, LS_PHASE_RECOMPUTE);
+    layer_again (builder, chunk->plan, chunk->mode == LS_CHUNK_SELECTIVE ? RUN_CORE : KEEP_ALL,
+                 chunk->mode == LS_CHUNK_FULL && layer + 1 == again);
+    if (again_gathered)
+      ls_gather_end_layer (builder, chunk->plan->parameters);
   }
 }
 
@@ -196,18 +214,18 @@ static void chunk_backward (LsBuilder *builder, const LsChunk *chunk) {
   if (is_looped (builder, chunk))
     ls_builder_open (builder, chunk->segments);
   ls_reduce_begin_segment (builder, chunk);
-  if (chunk->size > 1)
+  if (gathers_apart (builder, chunk))
     recompute_segment (builder, chunk);
   for (guint i = 0; i < chunk->size; i++) {
     guint layer = chunk->size - 1 - i;
     builder->layer = label_of (builder, chunk, layer, TRUE);
-    ls_gather_begin_layer (builder, parameters, LS_PHASE_BACKWARD);
+    ls_gather_begin_layer (builder, chunk->plan, LS_PHASE_BACKWARD);
     ls_reduce_begin_layer (builder, parameters);
-    if (chunk->size == 1)
+    if (!gathers_apart (builder, chunk))
       recompute_segment (builder, chunk);
     layer_backward (builder, chunk->plan, input_of (chunk, layer));
     /* In this order: without overlap the next gather waits for the reduction. */
-    ls_reduce_end_layer (builder, parameters);
+    ls_reduce_end_layer (builder, chunk->plan);
     ls_gather_end_layer (builder, parameters);
   }
   builder->layer = LS_LABEL_NONE;

@@ -36,17 +36,28 @@ typedef struct {
   gint64 wide;     /* bytes of the residual stream of all T tokens */
   gboolean flash;
   gboolean fused_rotary; /* no flag of its own: goes with fused activations */
+  gboolean chunked;      /* collectives of the forward pass run in chunks beside their matmul */
   gboolean async; /* collectives beside the weight gradient: came to Megatron with its fused one */
 } Block;
 
-/* Forward collective behind a row-parallel linear map. */
-static void reduce_forward (Block *k, const char *name) {
-  ls_layer_add_collective (
-      &k->b, name, k->b.sequence_parallel ? LS_COLLECTIVE_REDUCE_SCATTER : LS_COLLECTIVE_ALL_REDUCE,
-      k->wide);
+/* Row-parallel linear map (projection, down) and the collective behind it. In chunks both run at once, and
+ * what follows waits for both. */
+static void forward_row (Block *k, const char *name, gint64 in, const char *reduce) {
+  const LsCollectiveOp op =
+      k->b.sequence_parallel ? LS_COLLECTIVE_REDUCE_SCATTER : LS_COLLECTIVE_ALL_REDUCE;
+  LsLayerOp *collective = NULL;
+
+  if (k->chunked)
+    collective = ls_layer_add_collective (&k->b, reduce, op, k->wide);
+  if (collective != NULL)
+    collective->overlaps_next = TRUE;
+  ls_layer_add_linear (&k->b, name, in, k->t->hidden)->workspace_bytes = k->wide;
+  if (!k->chunked)
+    ls_layer_add_collective (&k->b, reduce, op, k->wide);
 }
 
-/* All-gather before a map that needs all tokens; `overlap`: the next kernel does not need it. */
+/* All-gather before a map that needs all tokens; `overlap`: the next kernel does not need it, or not at its
+ * start (in chunks). */
 static void gather (Block *k, const char *name, gboolean overlap) {
   LsLayerOp *op = NULL;
 
@@ -83,7 +94,7 @@ static void forward_norm_and_gather (Block *k, const char *norm, const char *gat
   LsLayerOp *op = ls_layer_add_norm (&k->b, norm, k->rows, k->t->hidden, LS_PASS_FORWARD);
 
   op->saved_bytes = ls_layer_bytes (&k->b, k->rows * k->t->hidden);
-  gather (k, gather_name, FALSE);
+  gather (k, gather_name, k->chunked);
 }
 
 /* Column-parallel map from the norm's output; keeps only this rank's rows of it. */
@@ -128,9 +139,7 @@ static void forward_attention (Block *k) {
     op->saved_bytes = scores (k) * (k->t->dropout ? 2 * element + 1 : element);
     op->workspace_bytes = scores (k) * element;
   }
-  op = ls_layer_add_linear (&k->b, "projection", k->q, k->t->hidden);
-  op->workspace_bytes = k->wide;
-  reduce_forward (k, "reduce_attention");
+  forward_row (k, "projection", k->q, "reduce_attention");
   forward_add (k, "attention_dropout", "attention_add");
 }
 
@@ -156,14 +165,10 @@ static void forward_activation (Block *k) {
 }
 
 static void forward_mlp (Block *k) {
-  LsLayerOp *op = NULL;
-
   forward_norm_and_gather (k, "norm2", "gather_mlp");
   forward_column (k, "mlp_up", k->t->gated ? 2 * k->f : k->f);
   forward_activation (k);
-  op = ls_layer_add_linear (&k->b, "mlp_down", k->f, k->t->hidden);
-  op->workspace_bytes = k->wide;
-  reduce_forward (k, "reduce_mlp");
+  forward_row (k, "mlp_down", k->f, "reduce_mlp");
   forward_add (k, "mlp_dropout", "mlp_add");
 }
 
@@ -172,7 +177,7 @@ static void backward_row (Block *k, const char *dropout, const char *gather_name
                           const char *weight, gint64 in) {
   if (k->t->dropout)
     ls_layer_add_pass (&k->b, dropout, k->rows * k->t->hidden, 1, 1);
-  gather (k, gather_name, FALSE);
+  gather (k, gather_name, k->chunked);
   ls_layer_add_input_gradient (&k->b, input, in, k->t->hidden);
   ls_layer_add_weight_gradient (&k->b, weight, in, k->t->hidden);
 }
@@ -259,11 +264,13 @@ LsLayerPlan *ls_layer_block_new (const LsWorkload *workload, const LsAccelerator
   k.flash = ls_attention_is_flash (k.b.attention);
   k.fused_rotary = workload->software->fused_bias_gelu;
   k.async = workload->software->fused_weight_gradient;
+  k.chunked = workload->software->overlaps_tensor && k.b.sequence_parallel;
   forward_attention (&k);
   forward_mlp (&k);
   ls_layer_builder_side (&k.b, LS_SIDE_BACKWARD);
   backward (&k);
   k.b.plan->parameters = parameters (&k);
+  k.b.plan->n_matrices = 4; /* qkv, projection, up (with the gate), down */
   k.b.plan->input_bytes = ls_layer_bytes (&k.b, k.rows * t->hidden);
   k.b.plan->output_bytes = k.b.plan->input_bytes;
   ls_layer_count_flops (&k.b,

@@ -194,13 +194,20 @@ void ls_reduce_begin_layer (LsBuilder *builder, gint64 parameters) {
   g_array_append_val (builder->reduce->starts, start);
 }
 
-void ls_reduce_end_layer (LsBuilder *builder, gint64 parameters) {
-  if (stage_of (builder) < 3 || parameters == 0)
+void ls_reduce_end_layer (LsBuilder *builder, const LsLayerPlan *plan) {
+  if (stage_of (builder) < 3 || plan->parameters == 0)
     return;
-  LsMark last = ls_builder_last (builder);
-  LsOp op = reduction (builder, ls_builder_reduce_bytes (builder, parameters));
-  LsMark mark = ls_builder_add (builder, LS_ROLE_REDUCE, &op);
-  ls_program_wait_same (builder->program, mark, last);
+  LsMark last = ls_builder_last (builder), mark = {0};
+  gint64 bytes = ls_builder_reduce_bytes (builder, plan->parameters);
+  guint parts = ls_builder_zero_parts (builder, plan);
+
+  for (guint part = 0; part < parts; part++) {
+    LsOp op = reduction (builder, bytes * (part + 1) / parts - bytes * part / parts);
+    mark = ls_builder_add (builder, LS_ROLE_REDUCE, &op);
+    if (part == 0)
+      ls_program_wait_same (builder->program, mark, last);
+    mark = ls_builder_zero_pieces (builder, LS_ROLE_REDUCE, mark);
+  }
   g_array_append_val (builder->reduce->units, mark);
   builder->reduce->newest = mark;
   if (!zero_of (builder)->overlap)

@@ -37,7 +37,7 @@ void ls_reduce_begin_segment (LsBuilder *builder, const LsChunk *chunk);
 void ls_reduce_note (LsBuilder *builder, LsMark mark);
 /* Around the backward of one layer (stage 3). */
 void ls_reduce_begin_layer (LsBuilder *builder, gint64 parameters);
-void ls_reduce_end_layer (LsBuilder *builder, gint64 parameters);
+void ls_reduce_end_layer (LsBuilder *builder, const LsLayerPlan *plan);
 void ls_reduce_end_segment (LsBuilder *builder);
 /* After the loop over segments has been closed. */
 void ls_reduce_end_chunk (LsBuilder *builder, const LsChunk *chunk);

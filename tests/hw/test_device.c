@@ -142,7 +142,7 @@ START_TEST (frameworks_name_generations) {
       {"Megatron-LM 2020", "eager-2020"},
       {"Megatron-LM 2021", "megatron-2021"},
       {"Megatron-LM Jan 2021 (before interleaving)", "megatron-2021"},
-      {"Megatron-LM + DeepSpeed ZeRO-3", "megatron-2021"},
+      {"Megatron-LM + DeepSpeed ZeRO-3", "deepspeed-2021"},
       {"Megatron-DeepSpeed (BigScience)", "megatron-deepspeed"},
       {"Megatron-LM 2022", "megatron-2022"},
       {"Megatron-Core r0.8.0", "megatron-core"},
