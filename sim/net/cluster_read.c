@@ -393,6 +393,24 @@ static void finish_fabrics (Reader *reader, const LsNodeSpec *node) {
   }
 }
 
+/* The slower of port and adapter rules: the faster has no effect. */
+static void warn_rates (Reader *reader, const char *group, const LsNodeSpec *node) {
+  for (guint i = 0; i < node->n_nic_sets; i++) {
+    const LsNicSet *set = &node->nic_sets[i];
+    const LsFabricSpec *fabric = &g_array_index (reader->fabrics, LsFabricSpec, set->fabric);
+    if (fabric->link_bytes_per_s <= 0)
+      continue;
+    if (fabric->link_bytes_per_s > set->bytes_per_s) {
+      g_autofree char *base = ls_config_path ("cluster", "fabrics", fabric->name, NULL);
+      no_effect (reader, base, "link", "the adapters plugged in are slower");
+    } else if (fabric->link_bytes_per_s < set->bytes_per_s) {
+      g_autofree char *base =
+          ls_config_path ("cluster", "groups", group, "node", "nics", set->name, NULL);
+      no_effect (reader, base, "rate", "the ports of its fabric are slower");
+    }
+  }
+}
+
 static void check_reach (Reader *reader, const char *group, const LsNodeGroup *record) {
   const LsNodeSpec *node = &record->node;
   g_autofree char *base = ls_config_path ("cluster", "groups", group, NULL);
@@ -446,6 +464,7 @@ static gboolean read_groups (Reader *reader, LsNodeGroup *group) {
   if (!read_node (reader, node, &group->node))
     return FALSE;
   check_reach (reader, names[0], group);
+  warn_rates (reader, names[0], &group->node);
   return TRUE;
 }
 
