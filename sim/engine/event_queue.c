@@ -111,29 +111,34 @@ static void sift_up (LsEventQueue *queue, guint32 index, Key key) {
   place (queue, index, key);
 }
 
-/* Index of the least of the children [first, last); four of them, the usual case, without branches. */
-static inline guint32 least_child (const LsEventQueue *queue, guint32 first, guint32 last) {
-  const Key *keys = key_at (queue, first);
-  if (G_LIKELY (last - first == 4)) {
-    guint32 left = keys[1] < keys[0] ? 1 : 0;
-    guint32 right = keys[3] < keys[2] ? 3 : 2;
-    return first + (keys[right] < keys[left] ? right : left);
-  }
+/* Index among four siblings of the least, as arithmetic: a wrong guess costs more than the compare. */
+static inline guint32 least_of_four (const Key *keys) {
+  guint32 left = (guint32) (keys[1] < keys[0]);
+  guint32 right = 2u + (guint32) (keys[3] < keys[2]);
+  __asm__("" : "+r"(left), "+r"(right)); /* keeps the compiler from making branches of them again */
+  guint32 take_right = 0u - (guint32) (keys[right] < keys[left]);
+  return left ^ ((left ^ right) & take_right);
+}
+
+/* The same for the last family, which may be smaller. */
+static guint32 least_of_few (const Key *keys, guint32 n) {
   guint32 least = 0;
-  for (guint32 child = 1; child < last - first; child++)
-    least = keys[child] < keys[least] ? child : least;
-  return first + least;
+  for (guint32 child = 1; child < n; child++)
+    if (keys[child] < keys[least])
+      least = child;
+  return least;
 }
 
 static void sift_down (LsEventQueue *queue, guint32 index, Key key) {
   const guint32 length = queue->length;
   for (guint32 first = 4 * index + 1; first < length; first = 4 * index + 1) {
-    guint32 least = least_child (queue, first, MIN (first + 4, length));
-    Key best = *key_at (queue, least);
-    if (key < best)
+    const Key *family = key_at (queue, first);
+    guint32 least = G_LIKELY (first + 4 <= length) ? least_of_four (family)
+                                                   : least_of_few (family, length - first);
+    if (key < family[least])
       break;
-    place (queue, index, best);
-    index = least;
+    place (queue, index, family[least]);
+    index = first + least;
   }
   place (queue, index, key);
 }
