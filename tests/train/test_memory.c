@@ -229,6 +229,50 @@ START_TEST (measured_peaks_of_llama_on_b200)
 }
 END_TEST
 
+START_TEST (runs_that_ran_fit)
+/* The tightest rows of llm-foundry's FSDP benchmark (scripts/train/benchmarking at 8c8dd48): MPT, flash attention,
+ * stage 3, fp32 shards without a second copy, gradients reduced in fp32. They ran, so they must fit. Three times
+ * the micro-batch must not by the same count, so that the test cannot pass by counting too little (no
+ * measurement says so). */
+{
+  static const struct {
+    const char *row, *model, *gpu;
+    guint gpus;
+    gint64 seq, micro;
+    gboolean recompute;
+  } rows[] = {{"llmf-295", "mpt-350m", "a100-sxm-40gb", 16, 2048, 18, FALSE},
+              {"llmf-279", "mpt-760m", "a100-sxm-40gb", 8, 8192, 3, FALSE},
+              {"llmf-302", "mpt-125m", "a100-sxm-40gb", 8, 4096, 13, FALSE},
+              {"llmf-211", "mpt-350m", "a100-sxm-80gb", 8, 32768, 2, FALSE},
+              {"llmf-146", "mpt-760m", "h100-sxm-80gb", 16, 2048, 24, FALSE},
+              {"llmf-239", "mpt-13b", "a100-sxm-40gb", 64, 2048, 16, TRUE},
+              {"llmf-107", "mpt-13b", "h100-sxm-80gb", 8, 16384, 3, TRUE},
+              {"llmf-179", "mpt-7b", "a100-sxm-80gb", 8, 65536, 1, TRUE}};
+  LsModel *model = ls_model_new_preset (rows[_i].model, NULL);
+  g_autoptr (LsWorkload) workload = ls_workload_new_default (model, rows[_i].gpus);
+  const LsAccelerator *accelerators[1] = {gpu (rows[_i].gpu)};
+  LsMemoryEstimate estimate;
+
+  model->transformer.max_seq = rows[_i].seq;
+  workload->software = ls_software_find ("pytorch-fsdp-2.1", NULL);
+  workload->attention = workload->software->attention;
+  workload->precision.parameters = LS_FORMAT_FP32;
+  workload->precision.master_used = FALSE;
+  workload->zero.stage = 3;
+  workload->recompute.mode = rows[_i].recompute ? LS_RECOMPUTE_FULL : LS_RECOMPUTE_NONE;
+  workload->seq_len = rows[_i].seq;
+  for (gint64 times = 1; times <= 3; times += 2) {
+    workload->micro_batch = times * rows[_i].micro;
+    workload->global_batch = workload->micro_batch * rows[_i].gpus;
+    ck_assert (ls_workload_resolve (workload, NULL));
+    ls_memory_fullest (workload, accelerators, &estimate);
+    ck_assert_msg (estimate.fits == (times == 1), "%s x %d: %.1f of %.1f GiB", rows[_i].row,
+                   (int) times, (double) estimate.reserved_bytes / GIB (1),
+                   (double) estimate.capacity_bytes / GIB (1));
+  }
+}
+END_TEST
+
 START_TEST (verdict_names_parts_and_a_remedy)
 /* 7B of 18 bytes per parameter is 121 GB: too much for 80 GB; sharding the optimizer over 8 ranks (6 + 12/8
  * bytes, 50.5 GB) fits, and is the first change tried that does. */
@@ -317,6 +361,7 @@ int main (void) {
   tcase_add_test (tcase, selective_recompute_drops_the_core_only);
   tcase_add_test (tcase, in_flight_micro_batches);
   tcase_add_loop_test (tcase, measured_peaks_of_llama_on_b200, 0, 5);
+  tcase_add_loop_test (tcase, runs_that_ran_fit, 0, 8);
   tcase_add_test (tcase, verdict_names_parts_and_a_remedy);
   tcase_add_test (tcase, verdict_when_it_fits);
   tcase_add_test (tcase, verdict_when_nothing_helps);
