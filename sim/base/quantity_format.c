@@ -73,7 +73,8 @@ static const Rung *binary_rung (double value, LsDimension dimension) {
   for (gsize i = 0; i < G_N_ELEMENTS (binary_rungs); i++)
     if (fabs (value) >= binary_rungs[i].factor && fmod (value, binary_rungs[i].factor) == 0)
       best = &binary_rungs[i];
-  return best;
+  /* 38.25 GiB is a whole number of MiB, but nobody reads 39168 MiB. */
+  return best != NULL && fabs (value) < 1024 * best->factor ? best : NULL;
 }
 
 static const Rung *decimal_rung (double value, LsDimension dimension) {
