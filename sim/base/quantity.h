@@ -62,8 +62,8 @@ gboolean ls_quantity_parse (const char *text, LsDimension dimension, double *val
 gboolean ls_number_parse (const char *text, double *value);
 
 /* For people: at most four significant digits and the largest unit that keeps the number at one
- * or more, e.g. "85.9 GB", "1.23 ms". A size that is a whole number of MiB or more binary units
- * and no whole number of MB is written in those ("80 GiB"). Reading it back gives the value to
+ * or more, e.g. "85.9 GB", "1.23 ms". A size that is a whole number (below 1024) of a
+ * binary unit and no whole number of MB is written in that unit ("80 GiB"). Reading it back gives the value to
  * the digits shown. */
 char *ls_quantity_format (double value, LsDimension dimension);
 

@@ -121,6 +121,7 @@ typedef struct {
 static const Shown shown[] = {
     {85899345920.0, LS_DIMENSION_BYTES, "80 GiB"},
     {8.59e10, LS_DIMENSION_BYTES, "85.9 GB"},
+    {38.25 * 1073741824.0, LS_DIMENSION_BYTES, "41.07 GB"},
     {1.23e-3, LS_DIMENSION_TIME, "1.23 ms"},
     {0, LS_DIMENSION_TIME, "0 s"},
     {5e10, LS_DIMENSION_BYTES_PER_S, "50 GB/s"},
