@@ -63,8 +63,8 @@ gboolean ls_number_parse (const char *text, double *value);
 
 /* For people: at most four significant digits and the largest unit that keeps the number at one
  * or more, e.g. "85.9 GB", "1.23 ms". A size that is a whole number (below 1024) of a
- * binary unit and no whole number of MB is written in that unit ("80 GiB"). Reading it back gives the value to
- * the digits shown. */
+ * binary unit and no whole number of MB is written in that unit ("80 GiB"). Reading it back gives
+ * the value to the digits shown. */
 char *ls_quantity_format (double value, LsDimension dimension);
 
 /* The same with as many digits as it takes to read back @value exactly (for prices and intensities,

@@ -32,7 +32,8 @@ const LsConfigKey ls_config_keys[] = {
      .choices = trace_levels,
      .later_choices = trace_levels_later,
      .default_text = "ops",
-     .meaning = "grain of the trace: nothing, steps and collectives, or every operation",
+     .meaning =
+         "grain of the trace: nothing, steps (of the job and of each rank), or every operation",
      .source = "a trace should answer why, not only how long"},
     {.path = "trace.ranks",
      .type = LS_CONFIG_INDEXES,
