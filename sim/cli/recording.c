@@ -231,11 +231,11 @@ LsRecordingSize ls_recording_size (LsSimulation *simulation, const LsRecorderOpt
   g_autoptr (LsRecording) recording = describe (simulation);
   g_autoptr (LsTraceSelection) selection = ls_trace_selection_new (
       &recording->meta, options->all_ranks, options->ranks, options->n_ranks);
-  gint64 steps = ls_simulation_workload (simulation)->steps, recorded = steps;
+  gint64 steps = ls_simulation_workload (simulation)->steps, recorded = 0;
   LsRecordingSize size = {0};
 
-  if (options->filter_steps)
-    recorded = CLAMP (options->last_step - options->first_step + 1, 0, steps);
+  for (gint64 step = 0; step < steps; step++)
+    recorded += ls_recorder_has_step (options, step) ? 1 : 0;
   for (guint rank = 0; rank < recording->meta.n_ranks && options->level >= LS_TRACE_OPS; rank++)
     if (ls_trace_selection_has (selection, rank))
       size.events +=

@@ -37,6 +37,7 @@ typedef struct {
   LsRecording *recording; /* NULL with trace.level none */
   LsRecorderOptions recorder;
   GArray *ranks; /* guint */
+  GArray *steps; /* gint64; NULL: all */
   char *path;
 } Run;
 
@@ -47,6 +48,8 @@ static void run_clear (Run *run) {
   ls_scenario_free (run->scenario);
   if (run->ranks)
     g_array_unref (run->ranks);
+  if (run->steps)
+    g_array_unref (run->steps);
   g_free (run->path);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Run, run_clear)
@@ -55,7 +58,6 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Run, run_clear)
 static void read_trace (Run *run) {
   LsConfig *config = run->scenario->config;
   g_autoptr (GArray) ranks = NULL;
-  g_autoptr (GArray) steps = NULL;
 
   ls_trace_level_from_name (ls_config_get_string (config, "trace.level"), &run->recorder.level);
   run->ranks = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -74,11 +76,15 @@ static void read_trace (Run *run) {
   }
   run->recorder.ranks = (const guint *) (gpointer) run->ranks->data;
   run->recorder.n_ranks = run->ranks->len;
-  steps = ls_config_get_indexes (config, "trace.steps");
-  if (steps && steps->len > 0) {
+  run->steps = ls_config_get_indexes (config, "trace.steps");
+  if (run->steps && run->steps->len > 0) {
     run->recorder.filter_steps = TRUE;
-    run->recorder.first_step = g_array_index (steps, gint64, 0);
-    run->recorder.last_step = g_array_index (steps, gint64, steps->len - 1);
+    run->recorder.steps = (const gint64 *) (gpointer) run->steps->data;
+    run->recorder.n_steps = run->steps->len;
+    if (g_array_index (run->steps, gint64, run->steps->len - 1) >= run->scenario->workload->steps)
+      ls_config_warning_at (config, run->scenario->errors, "trace.steps",
+                            "the run has %" G_GINT64_FORMAT " steps, numbered from 0",
+                            (gint64) run->scenario->workload->steps);
   }
 }
 
