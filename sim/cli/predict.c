@@ -10,7 +10,8 @@
 
 typedef struct {
   const LsCsv *csv;
-  gboolean dry, collectives;
+  const LsPredictOptions *how;
+  gboolean collectives;
   GPtrArray *rows;
   GArray *numbers; /* row of the table for each prediction */
   GMutex lock;
@@ -45,9 +46,9 @@ static void predict_one (gpointer task, gpointer data) {
   if (ls_interrupt_requested ())
     out->skipped = g_strdup ("interrupted");
   else if (work->collectives)
-    ls_predict_collective (out, work->csv, row, work->dry);
+    ls_predict_collective (out, work->csv, row, work->how);
   else
-    ls_predict_training (out, work->csv, row, work->dry);
+    ls_predict_training (out, work->csv, row, work->how);
   g_mutex_lock (&work->lock);
   work->done++;
   if (work->progress)
@@ -68,12 +69,12 @@ static char *row_id (const LsCsv *csv, guint row, gboolean collectives) {
                           ls_csv_field (csv, row, "size_bytes"));
 }
 
-LsPredictionTable *ls_predict_table (const char *path, const char *only, gboolean dry,
+LsPredictionTable *ls_predict_table (const char *path, const LsPredictOptions *how,
                                      LsPredictProgress progress, gpointer data, GError **error) {
   g_autoptr (LsCsv) csv = ls_csv_read (path, error);
   g_autoptr (LsPredictionTable) table = NULL;
   const char *missing = NULL;
-  Work work = {.csv = csv, .dry = dry, .progress = progress, .progress_data = data};
+  Work work = {.csv = csv, .how = how, .progress = progress, .progress_data = data};
   GThreadPool *pool;
 
   if (!csv)
@@ -96,7 +97,7 @@ LsPredictionTable *ls_predict_table (const char *path, const char *only, gboolea
     LsPrediction *prediction = g_new0 (LsPrediction, 1);
 
     prediction->row_id = row_id (csv, row, work.collectives);
-    if (only && !g_str_equal (only, prediction->row_id)) {
+    if (how->only && !g_str_equal (how->only, prediction->row_id)) {
       prediction_free (prediction);
       continue;
     }

@@ -35,18 +35,25 @@ typedef struct {
   GPtrArray *rows; /* of LsPrediction * */
 } LsPredictionTable;
 
+typedef struct {
+  const char *only; /* this row; NULL: all */
+  gboolean dry;     /* make scenarios, simulate nothing */
+  gboolean whole;   /* simulate every micro-batch of long steps */
+} LsPredictOptions;
+
 typedef void (*LsPredictProgress) (guint done, guint all, gpointer data);
 
-/* Reads the table and predicts its rows (only that with the given id, unless NULL). Fails on what is
- * no table of measurements. With @dry, scenarios are made but not simulated. */
-LsPredictionTable *ls_predict_table (const char *path, const char *only, gboolean dry,
+/* Reads the table and predicts its rows. Fails on what is no table of measurements. */
+LsPredictionTable *ls_predict_table (const char *path, const LsPredictOptions *how,
                                      LsPredictProgress progress, gpointer data, GError **error);
 void ls_prediction_table_free (LsPredictionTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsPredictionTable, ls_prediction_table_free)
 
 /* Fills a prediction from row @row of a table of training runs, of collectives. */
-void ls_predict_training (LsPrediction *out, const LsCsv *csv, guint row, gboolean dry);
-void ls_predict_collective (LsPrediction *out, const LsCsv *csv, guint row, gboolean dry);
+void ls_predict_training (LsPrediction *out, const LsCsv *csv, guint row,
+                          const LsPredictOptions *how);
+void ls_predict_collective (LsPrediction *out, const LsCsv *csv, guint row,
+                            const LsPredictOptions *how);
 /* TRUE when the table has the columns of collective rows. */
 gboolean ls_collective_table (const LsCsv *csv);
 

@@ -144,7 +144,8 @@ static void estimate (LsPrediction *out, const Job *job, const LsScenario *scena
   out->n = 1;
 }
 
-void ls_predict_collective (LsPrediction *out, const LsCsv *csv, guint row, gboolean dry) {
+void ls_predict_collective (LsPrediction *out, const LsCsv *csv, guint row,
+                            const LsPredictOptions *how) {
   const char *column = ls_csv_column (csv, "oop_time_us") >= 0 ? "oop_time_us" : "time_us";
   g_autoptr (LsScenario) scenario = NULL;
   Job job = {0};
@@ -153,7 +154,7 @@ void ls_predict_collective (LsPrediction *out, const LsCsv *csv, guint row, gboo
   if (out->skipped)
     return;
   out->scenario = write_scenario (&job);
-  if (dry)
+  if (how->dry)
     return;
   out->quantities[0].quantity = column;
   if (!ls_number_parse (ls_csv_field (csv, row, column), &out->quantities[0].measured) ||

@@ -187,13 +187,28 @@ char *ls_scenario_json (const LsScenario *scenario) {
   return ls_config_to_json (scenario->config, LS_CONFIG_WRITE_DEFAULTS, 2);
 }
 
+/* The first line that is a comment, without its mark; NULL when the file does not begin with one. */
+static char *first_comment (const char *path) {
+  g_autofree char *text = NULL;
+  char *end;
+
+  if (!g_file_get_contents (path, &text, NULL, NULL) || text[0] != '#')
+    return NULL;
+  end = strchr (text, '\n');
+  if (end)
+    *end = 0;
+  return g_strdup (g_strstrip (text + 1));
+}
+
 char *ls_scenario_file_title (const char *path) {
   g_autoptr (GStringChunk) names = g_string_chunk_new (256);
   g_autoptr (LsConfigErrors) errors = ls_config_errors_new ();
   g_autoptr (LsConfigNode) root = ls_config_node_read_file (path, names, errors);
   const LsConfigNode *title = root ? ls_config_node_get (root, "title") : NULL;
 
-  return title && title->kind == LS_CONFIG_NODE_SCALAR ? g_strdup (title->text) : NULL;
+  if (title && title->kind == LS_CONFIG_NODE_SCALAR)
+    return g_strdup (title->text);
+  return first_comment (path);
 }
 
 static const char reference_head[] =

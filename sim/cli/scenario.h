@@ -43,7 +43,7 @@ gboolean ls_scenario_report (LsCli *cli, const LsScenario *scenario);
 const LsAccelerator **ls_scenario_stage_gpus (const LsScenario *scenario);
 /* The resolved scenario as JSON with defaults (transfer full). */
 char *ls_scenario_json (const LsScenario *scenario);
-/* The `title` of a scenario file, or NULL (transfer full). */
+/* The `title` of a scenario file, else its first comment line, or NULL (transfer full). */
 char *ls_scenario_file_title (const char *path);
 /* The whole of docs/scenario.md (transfer full). */
 char *ls_scenario_reference (void);

@@ -229,7 +229,12 @@ static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **e
 }
 
 static void read_counting (const Reader *reader, LsTrainingRow *out) {
-  if (says (reader, "flops_def", "96*b") || says (reader, "flops_def", "counts the full-recompute"))
+  gboolean silent = !*text (reader, "flops_def") || says (reader, "flops_def", "not stated");
+
+  /* Megatron-LM before Core printed FLOPs with the recomputed forward. */
+  if (says (reader, "flops_def", "96*b") ||
+      says (reader, "flops_def", "counts the full-recompute") ||
+      (silent && says (reader, "framework", "megatron-lm")))
     out->flops_def = LS_FLOPS_MEGATRON_HARDWARE;
   else if (says (reader, "flops_def", "8*n") || says (reader, "flops_def", "8n-type"))
     out->flops_def = LS_FLOPS_EIGHT_N;

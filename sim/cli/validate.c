@@ -14,6 +14,8 @@ static const LsOption options[] = {
     {"row", 0, LS_OPTION_STRING, "ROW_ID", "only this row", NULL},
     {"scenario", 0, LS_OPTION_FLAG, NULL, "print the scenario of each row instead of simulating it",
      NULL},
+    {"whole", 0, LS_OPTION_FLAG, NULL,
+     "simulate every micro-batch of long steps, instead of extending shorter ones", NULL},
     {NULL, 0, LS_OPTION_FLAG, NULL, NULL, NULL},
 };
 
@@ -193,6 +195,9 @@ static int run_validate (LsCli *cli, GError **error) {
   g_autoptr (GPtrArray) tables =
       g_ptr_array_new_with_free_func ((GDestroyNotify) ls_prediction_table_free);
   gboolean scenarios = ls_args_has (cli->args, "scenario");
+  const LsPredictOptions how = {.only = ls_args_string (cli->args, "row"),
+                                .dry = scenarios,
+                                .whole = ls_args_has (cli->args, "whole")};
   guint rows = 0;
   g_autofree char *text = NULL;
 
@@ -201,8 +206,8 @@ static int run_validate (LsCli *cli, GError **error) {
   for (guint i = 0; i < paths->len; i++) {
     g_autofree char *name = g_path_get_basename (paths->pdata[i]);
     g_autoptr (LsProgress) progress = ls_progress_new (cli, name);
-    LsPredictionTable *table = ls_predict_table (paths->pdata[i], ls_args_string (cli->args, "row"),
-                                                 scenarios, on_progress, progress, error);
+    LsPredictionTable *table =
+        ls_predict_table (paths->pdata[i], &how, on_progress, progress, error);
 
     if (!table)
       return 2;

@@ -1,0 +1,77 @@
+#!/bin/sh
+# lockstep validate: tables in, predictions and reasons out; what is no table is refused.
+# shellcheck source=tests/cli/lib/common.sh
+. "$SOURCE_DIR/tests/cli/lib/common.sh"
+
+head='gpu,row_id,gpus,layers,hidden,heads,seq,tp,pp,dp,global_batch,micro_batch,recompute,framework,precision,cp,step_time_s,note'
+cat >table.csv <<CSV
+$head
+A100-SXM-80GB (some text),small,8,4,1024,16,1024,1,1,8,64,2,none,Megatron-LM 2022,fp16,1,0.5,"a, quoted ""note"""
+A100-SXM-80GB,pipeline,8,8,1024,16,1024,1,4,2,128,1,full,Megatron-LM 2022,fp16,1,1.5,
+A100-SXM-80GB,swept,8,4,1024,16,1024,2,1,4,64,,full,Megatron-LM 2022,fp16,1,0.5,
+A100-SXM-80GB,context,8,4,1024,16,1024,1,1,,64,2,none,Megatron-LM 2022,bf16,2,0.5,
+H100-SXM-80GB,eight-bits,8,4,1024,16,1024,1,1,8,64,2,none,Composer + PyTorch FSDP,fp8,1,0.5,
+Z9000,unknown,8,4,1024,16,1024,1,1,8,64,2,none,x,bf16,1,0.5,
+A100-SXM-80GB,broken,8,4,1024,16,lots,1,1,8,64,2,none,x,bf16,1,0.5,
+A100-SXM-80GB,contradicts,8,4,1024,16,1024,3,1,8,64,2,none,x,bf16,1,0.5,
+CSV
+run 0 validate table.csv
+[ "$(head -n 1 out)" = "file,row_id,quantity,measured,predicted,signed_error_pct,low,high" ] || fail "the head line is $(head -n 1 out)"
+[ "$(sed 1d out | cut -d, -f2 | tr '\n' ' ')" = "small pipeline swept context eight-bits unknown broken contradicts " ] ||
+  fail "rows out of order: $(cut -d, -f2 out | tr '\n' ' ')"
+grep -q '^table.csv,small,step_time_s,0.5,[0-9.]*,-*[0-9.]*,,$' out || fail "row small: $(grep small out)"
+grep -q '^table.csv,swept,step_time_s,0.5,[0-9.]*,-*[0-9.]*,[0-9.]*,[0-9.]*$' out || fail "row swept has no range: $(grep swept out)"
+for reason in "context parallelism" "8-bit" "not in the catalogue" "no whole number" "does not divide"; do
+  says out "$reason"
+done
+says err "count   3"
+says err "best single MFU"
+cp out first
+run 0 validate table.csv
+cmp -s out first || fail "two runs differ"
+run 0 validate table.csv --json
+is_json
+says out '"constant_mfu_mean_absolute_pct"'
+run 0 validate table.csv --row small --scenario
+says out "preset: "
+cp out scenario.yaml
+run 0 check scenario.yaml
+run 2 validate table.csv --row nothing
+
+# A long step extended from two short ones agrees with the whole one within a thousandth.
+run 0 validate table.csv --row pipeline
+short=$(sed -n 2p out | cut -d, -f5)
+run 0 validate table.csv --row pipeline --whole
+whole=$(sed -n 2p out | cut -d, -f5)
+awk -v a="$short" -v b="$whole" 'BEGIN { d = a / b - 1; exit !(d < 0.001 && d > -0.001) }' ||
+  fail "extended $short s, whole $whole s"
+
+# Byte order mark, CRLF, other order of columns.
+printf '\357\273\277' >bom.csv
+sed 's/$/\r/' table.csv >>bom.csv
+run 0 validate bom.csv --row small
+[ "$(sed -n 2p out | cut -d, -f3-)" = "$(sed -n 2p first | cut -d, -f3-)" ] || fail "a byte order mark or CRLF changes the answer"
+
+# Collectives.
+cat >rings.csv <<'CSV'
+run_id,collective,gpu,nodes,gpus_per_node,ranks,fabric,dtype,size_bytes,oop_time_us
+a,all_reduce,A100-SXM-80GB,1,8,8,NVLink3/NVSwitch,float,1073741824,8000
+a,alltoall,A100-SXM-80GB,2,8,16,8x200 Gbit/s per node,float,1048576,100
+a,all_shuffle,A100-SXM-80GB,1,8,8,,float,1024,10
+CSV
+run 0 validate rings.csv
+grep -q '^rings.csv,a:all_reduce:1073741824,oop_time_us,8000,[0-9.]*,' out || fail "no all-reduce: $(cat out)"
+says out "a:alltoall:1048576,oop_time_us"
+says out "all_shuffle"
+
+run 2 validate nowhere.csv
+printf 'x,y\n1,2\n' >other.csv
+run 2 validate other.csv
+says err "row_id"
+empty out
+: >nothing.csv
+run 2 validate nothing.csv
+sed 's/,note$//' table.csv >ragged.csv
+run 2 validate ragged.csv
+says err "ragged.csv:2"
+finish
