@@ -59,7 +59,6 @@ static void append_options (GString *out, const LsOption *table) {
     g_string_append_printf (out, "  %s", label);
     if (width > 26) {
       g_string_append_printf (out, "\n%26s", "");
-      width = 26;
     } else {
       g_string_append_printf (out, "%*s", (int) (26 - width + 2), "");
     }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/distance.h"
 #include "base/error.h"
 #include "cli/cli.h"
@@ -112,6 +113,7 @@ static char *choose_sql (LsCli *cli, const GPtrArray *queries, GError **error) {
   }
   if (file || (word && g_str_equal (word, "-")))
     return read_sql (file ? file : "-", error);
+  LS_REQUIRE (word != NULL, "no query to choose");
   if (strpbrk (word, " \n\t;"))
     return g_strdup (word);
   query = find (queries, word, error);

@@ -92,10 +92,8 @@ static gboolean prepare (LsCli *cli, Run *run, GError **error) {
   run->scenario = ls_scenario_from_args (cli, FALSE, error);
   if (!run->scenario)
     return FALSE;
-  if (run->scenario->workload && !ls_config_errors_any (run->scenario->errors)) {
+  if (run->scenario->workload && !ls_config_errors_any (run->scenario->errors))
     read_trace (run);
-    ls_config_warn_unused (run->scenario->config, run->scenario->errors);
-  }
   if (!ls_scenario_report (cli, run->scenario))
     return FALSE;
   run->job = ls_job_build (run->scenario->workload, run->scenario->cluster, error);

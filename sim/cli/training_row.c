@@ -99,7 +99,7 @@ static double node_rate (const char *field, gint64 gpus_per_node) {
   double count, rate;
 
   if (!factors || !factors[0] || !factors[1] ||
-      !g_str_has_prefix (words[1] ? words[1] : "", "Gb/s") || !strstr (words[1], "per node") ||
+      !words[1] || !g_str_has_prefix (words[1], "Gb/s") || !strstr (words[1], "per node") ||
       !ls_number_parse (factors[0], &count) || !ls_number_parse (factors[1], &rate) || count <= 0 ||
       rate <= 0)
     return 0;
@@ -155,7 +155,7 @@ static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **e
 }
 
 static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **error) {
-  gint64 other, virtual_stages;
+  gint64 other = 1, virtual_stages = 1;
 
   if (!integer (reader, "cp", 1, 1, &other, error))
     return FALSE;

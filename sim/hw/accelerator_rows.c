@@ -86,7 +86,7 @@ const LsAccelerator ls_accelerator_rows[] = {
      .source = V100_SOURCE,
      .recalled = BIT (HBM_RATE) | BIT (PCIE)},
     {.name = "v100-sxm-32gb",
-     .aliases = "v100-sxm2-32gb v100-32gb v100 v100-sxm",
+     .aliases = "v100-sxm2-32gb v100-32gb v100 v100-sxm v100-sxm2",
      .title = "NVIDIA V100 SXM2 32 GB",
      V100_COMMON,
      NVLINK2,
