@@ -55,7 +55,7 @@ double ls_memory_bytes_per_parameter (const LsWorkload *workload) {
 /* What travels beside the activations, for the walk. */
 static LsMemoryBuffers buffers_of (const LsWorkload *workload) {
   const LsZero *zero = &workload->zero;
-  LsMemoryBuffers buffers = {0};
+  LsMemoryBuffers buffers = {.stops_early = workload->software->recompute_stops_early};
 
   if (workload->layout.data == 1 || zero->stage < 2)
     return buffers;

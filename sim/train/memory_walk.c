@@ -70,6 +70,18 @@ static void forward (Walker *w, const LsLayerPlan *plan, gboolean keep, gboolean
   w->walk->forward_layers++;
 }
 
+/* The forward list once more. Where the software stops early it ends with the last operation that saves
+ * something; a matmul's input is kept without running it. */
+static void again (Walker *w, const LsLayerPlan *plan, gboolean last) {
+  const guint n = w->buffers->stops_early && last ? ls_layer_plan_needed (plan) : plan->n_forward;
+
+  for (guint i = 0; i < n; i++)
+    run (w, plan->forward[i].workspace_bytes, plan->forward[i].saved_bytes);
+  if (n < plan->n_forward)
+    run (w, 0, plan->forward[n].saved_bytes);
+  w->walk->forward_layers++;
+}
+
 static void run_core (Walker *w, const LsLayerPlan *plan) {
   for (guint i = 0; i < plan->n_forward; i++)
     if (plan->forward[i].core)
@@ -110,14 +122,14 @@ static void segment_backward (Walker *w, const LsChunk *chunk) {
     reduce (w, parameters * chunk->size);
   for (guint layer = 0; chunk->size > 1 && layer < layers_again (chunk); layer++) {
     gather (w, parameters);
-    forward (w, chunk->plan, TRUE, TRUE);
+    again (w, chunk->plan, chunk->mode == LS_CHUNK_FULL && layer + 1 == layers_again (chunk));
   }
   for (guint layer = 0; layer < chunk->size; layer++) {
     gather (w, parameters);
     if (w->buffers->by_layer)
       reduce (w, parameters);
     if (chunk->size == 1 && layers_again (chunk) == 1)
-      forward (w, chunk->plan, TRUE, TRUE);
+      again (w, chunk->plan, chunk->mode == LS_CHUNK_FULL);
     if (chunk->mode == LS_CHUNK_SELECTIVE)
       run_core (w, chunk->plan);
     backward (w, chunk->plan);

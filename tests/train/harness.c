@@ -71,6 +71,7 @@ static LsLayerPlan *new_plan (const TestLayer *layer, guint tensor) {
     plan->backward[plan->n_backward++] = reduce;
   }
   plan->parameters = layer->parameters;
+  plan->n_matrices = layer->matrices;
   plan->input_bytes = layer->input_bytes;
   plan->output_bytes = layer->boundary_bytes;
   return plan;

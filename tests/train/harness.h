@@ -13,6 +13,7 @@ typedef struct {
   gint64 saved_bytes;             /* per layer, in two halves: the second is the attention core */
   gint64 input_bytes;
   gint64 parameters; /* per layer */
+  guint matrices;    /* of them; 0 counts as 1 */
   gint64 boundary_bytes;
   gboolean tensor_collectives; /* one all-reduce of boundary_bytes per layer and direction */
 } TestLayer;

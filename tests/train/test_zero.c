@@ -129,6 +129,52 @@ START_TEST (reductions_do_not_run_away)
 }
 END_TEST
 
+START_TEST (matrix_by_matrix_pays_latency_and_pieces)
+/* Software that gathers and reduces each of 4 matrices by itself, with 5 ns of host time per rank and
+ * collective, adds 3 x (3 latencies + 4 x 2 x 5 ns) per layer and step on 2 ranks; the bytes are the same. With
+ * full recompute the second forward pass gathers once more. Exact. */
+{
+  LsSoftware software = *ls_software_get (0);
+  TestLayer four = layer;
+  four.matrices = 4;
+  software.zero_per_matrix = TRUE;
+  software.zero_piece_s.value = 5e-9;
+  const gint64 split_ps = 4 * (LATENCY_PS + 2 * 5000) + PARAMETERS * 10;
+  for (int again = 0; again <= 1; again++) {
+    LsWorkload *workload = zero_workload (3, FALSE, 2, 1);
+    if (again)
+      workload->recompute.mode = LS_RECOMPUTE_FULL;
+    workload->software = &software;
+    g_autoptr (TestRun) run = test_run (workload, &four, &slow_net);
+    ck_assert_int_eq (test_part_ps (run, 0, LS_PART_EXPOSED_ZERO),
+                      3 * LAYERS * (3 + again) * split_ps);
+    ck_assert_int_eq (ls_engine_bytes_sent (run->engine, 0),
+                      3 * (3 + again) * LAYERS * PARAMETERS * 2 / 2);
+  }
+}
+END_TEST
+
+START_TEST (recompute_stops_early)
+/* Each layer is two matmuls of half its time that save 600 bytes each: the second forward pass leaves the last
+ * one out, since its input is all that it saves. So a step lasts F + F/2 + B per layer, and the peak is that
+ * of a full second pass: 6 inputs of 100 bytes and one layer. Exact. */
+{
+  LsSoftware software = *ls_software_get (0);
+  const TestLayer saving = {
+      .forward_ps = 100000, .backward_ps = 200000, .saved_bytes = 1200, .input_bytes = 100};
+  software.host_step_s.value = 0;
+  for (int early = 0; early <= 1; early++) {
+    LsWorkload *workload = test_workload (1, 1, 1, LAYERS, 1);
+    software.recompute_stops_early = early;
+    workload->software = &software;
+    workload->recompute.mode = LS_RECOMPUTE_FULL;
+    g_autoptr (TestRun) run = test_run (workload, &saving, &free_net);
+    ck_assert_int_eq (ls_engine_now_ps (run->engine), 2 * LAYERS * (400000 - (early ? 50000 : 0)));
+    ck_assert_int_eq (test_peak_activations (run, 0), LAYERS * 100 + 1200);
+  }
+}
+END_TEST
+
 int main (void) {
   const TTest *const tests[] = {traffic_per_step,
                                 live_layers_are_prefetch_plus_one,
@@ -136,6 +182,8 @@ int main (void) {
                                 buckets_hide_behind_the_last_backward,
                                 long_chains_are_charged_in_full,
                                 small_buckets_cut_a_layer,
-                                reductions_do_not_run_away};
+                                reductions_do_not_run_away,
+                                matrix_by_matrix_pays_latency_and_pieces,
+                                recompute_stops_early};
   return test_main ("zero", tests, G_N_ELEMENTS (tests));
 }
