@@ -98,10 +98,9 @@ static double node_rate (const char *field, gint64 gpus_per_node) {
   g_auto (GStrv) factors = words[0] ? g_strsplit (words[0], "x", 2) : NULL;
   double count, rate;
 
-  if (!factors || !factors[0] || !factors[1] ||
-      !words[1] || !g_str_has_prefix (words[1], "Gb/s") || !strstr (words[1], "per node") ||
-      !ls_number_parse (factors[0], &count) || !ls_number_parse (factors[1], &rate) || count <= 0 ||
-      rate <= 0)
+  if (!factors || !factors[0] || !factors[1] || !words[1] || !g_str_has_prefix (words[1], "Gb/s") ||
+      !strstr (words[1], "per node") || !ls_number_parse (factors[0], &count) ||
+      !ls_number_parse (factors[1], &rate) || count <= 0 || rate <= 0)
     return 0;
   return count * rate / (double) gpus_per_node;
 }

@@ -62,8 +62,8 @@ static double key_elements (const LsAttentionShape *shape) {
 /* t_compute of a flash kernel that walks `products` matrix products per tile of `outer` rows. */
 static double flash_seconds (const LsDevice *device, const LsAttentionShape *shape, double rate,
                              gint64 outer, gint64 inner, double products, double overhead_s) {
-  double tiles = (double) shape->batch * (double) shape->heads *
-                 (double) (outer / TILE + (outer % TILE != 0 ? 1 : 0));
+  const gint64 rows = outer / TILE + (outer % TILE != 0 ? 1 : 0);
+  double tiles = (double) shape->batch * (double) shape->heads * (double) rows;
   double length = (double) inner * kept_share (shape) + (shape->causal ? TILE / 2.0 : 0);
   double flops = products * 2.0 * TILE * length * (double) shape->head_dim;
   double per_sm = rate * format_factor (device, shape->format) * head_factor (shape->head_dim) *

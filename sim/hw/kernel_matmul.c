@@ -19,7 +19,9 @@
 static const gint64 splits[] = {1, 2, 4, 8, 16, 32};
 
 static double ceil_div (gint64 a, gint64 b) {
-  return (double) (a / b + (a % b != 0 ? 1 : 0));
+  const gint64 whole = a / b + (a % b != 0 ? 1 : 0);
+
+  return (double) whole;
 }
 
 static double round_up (double x) {
