@@ -42,7 +42,8 @@ typedef struct {
   gint64 zero_stage;
   gint64 micro_batch; /* 0 not stated: swept */
   gint64 global_batch;
-  const char *recompute; /* mode, or NULL not stated: swept */
+  const char *recompute;   /* mode, or NULL not stated: swept */
+  gint64 recompute_layers; /* 0: all */
   gboolean sequence_parallel;
   const char *compute_format; /* "fp16", "bf16", "fp32" */
   gboolean pure_16_bit;       /* gradients reduced and states kept in 16 bits */

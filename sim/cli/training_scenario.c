@@ -87,7 +87,10 @@ char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const 
                           (int) row->tp, (int) row->pp, row->sequence_parallel ? "true" : "false");
   g_string_append_printf (yaml, "  zero: {stage: %d, overlap: %s}\n", (int) row->zero_stage,
                           row->overlap ? "true" : "false");
-  g_string_append_printf (yaml, "  recompute: {mode: %s}\n  stop: {steps: 1}\n", recompute);
+  g_string_append_printf (yaml, "  recompute: {mode: %s", recompute);
+  if (row->recompute_layers > 0)
+    g_string_append_printf (yaml, ", layers: %d", (int) row->recompute_layers);
+  g_string_append (yaml, "}\n  stop: {steps: 1}\n");
   g_string_append (yaml, "trace: {level: none}\n");
   return g_string_free (yaml, FALSE);
 }
