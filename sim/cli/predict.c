@@ -141,14 +141,15 @@ static void best_constant (const GArray *mfus, LsPredictionSummary *summary) {
   }
 }
 
-static LsPredictionSummary summarize (const LsPredictionTable *table, const char *quantity) {
-  LsPredictionSummary summary = {.quantity = quantity};
+static LsPredictionSummary summarize (const LsPredictionTable *table, const char *quantity,
+                                      const char *gpu) {
+  LsPredictionSummary summary = {.quantity = quantity, .gpu = gpu};
   g_autoptr (GArray) mfus = g_array_new (FALSE, FALSE, sizeof (double));
 
   for (guint i = 0; i < table->rows->len; i++) {
     const LsPrediction *row = table->rows->pdata[i];
 
-    for (guint k = 0; k < row->n; k++) {
+    for (guint k = 0; k < row->n && (!gpu || g_str_equal (row->gpu, gpu)); k++) {
       double error_pct = ls_predicted_error_pct (&row->quantities[k]);
 
       if (!g_str_equal (row->quantities[k].quantity, quantity))
@@ -164,30 +165,42 @@ static LsPredictionSummary summarize (const LsPredictionTable *table, const char
         g_array_append_val (mfus, row->measured_mfu);
     }
   }
-  summary.mean_absolute_pct /= summary.count;
-  summary.mean_signed_pct /= summary.count;
-  if (g_str_equal (quantity, "step_time_s") && mfus->len == summary.count)
+  summary.mean_absolute_pct /= MAX (summary.count, 1);
+  summary.mean_signed_pct /= MAX (summary.count, 1);
+  if (summary.count > 0 && g_str_equal (quantity, "step_time_s") && mfus->len == summary.count)
     best_constant (mfus, &summary);
   return summary;
 }
 
+static void add_unique (GPtrArray *words, const char *word) {
+  for (guint i = 0; i < words->len; i++)
+    if (g_str_equal (words->pdata[i], word))
+      return;
+  g_ptr_array_add (words, (gpointer) word);
+}
+
 GArray *ls_prediction_summaries (const LsPredictionTable *table) {
   GArray *summaries = g_array_new (FALSE, FALSE, sizeof (LsPredictionSummary));
+  g_autoptr (GPtrArray) quantities = g_ptr_array_new ();
+  g_autoptr (GPtrArray) gpus = g_ptr_array_new ();
 
   for (guint i = 0; i < table->rows->len; i++) {
     const LsPrediction *row = table->rows->pdata[i];
 
-    for (guint k = 0; k < row->n; k++) {
-      gboolean seen = FALSE;
+    for (guint k = 0; k < row->n; k++)
+      add_unique (quantities, row->quantities[k].quantity);
+    if (row->n > 0)
+      add_unique (gpus, row->gpu);
+  }
+  for (guint q = 0; q < quantities->len; q++) {
+    LsPredictionSummary all = summarize (table, quantities->pdata[q], NULL);
 
-      for (guint s = 0; s < summaries->len && !seen; s++)
-        seen = g_str_equal (g_array_index (summaries, LsPredictionSummary, s).quantity,
-                            row->quantities[k].quantity);
-      if (!seen) {
-        LsPredictionSummary summary = summarize (table, row->quantities[k].quantity);
+    g_array_append_val (summaries, all);
+    for (guint g = 0; g < gpus->len && gpus->len > 1; g++) {
+      LsPredictionSummary one = summarize (table, quantities->pdata[q], gpus->pdata[g]);
 
-        g_array_append_val (summaries, summary);
-      }
+      if (one.count > 0)
+        g_array_append_val (summaries, one);
     }
   }
   return summaries;

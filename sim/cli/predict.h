@@ -22,7 +22,8 @@ typedef struct {
 
 typedef struct {
   char *row_id;
-  char *skipped; /* the reason, or NULL */
+  char *skipped;   /* the reason, or NULL */
+  const char *gpu; /* catalogue name, static; NULL when skipped before that was known */
   guint n;
   LsPredicted quantities[LS_PREDICTED_MAX];
   double
@@ -63,6 +64,7 @@ double ls_predicted_error_pct (const LsPredicted *predicted);
 /* What is said of one quantity of a table. */
 typedef struct {
   const char *quantity;
+  const char *gpu; /* of these rows only; NULL: of all */
   guint count;
   double mean_absolute_pct, mean_signed_pct, worst_pct;
   const char *worst_row;
@@ -70,7 +72,8 @@ typedef struct {
   double constant_mfu_pct; /* its mean absolute error */
 } LsPredictionSummary;
 
-/* Summaries of all quantities of a table, in order of first appearance (array, transfer full). */
+/* Summaries of all quantities of a table, in order of first appearance; where the rows are of several
+ * accelerators, one more for each follows (array of LsPredictionSummary, transfer full). */
 GArray *ls_prediction_summaries (const LsPredictionTable *table);
 
 G_END_DECLS

@@ -153,6 +153,7 @@ void ls_predict_collective (LsPrediction *out, const LsCsv *csv, guint row,
   out->skipped = read_job (csv, row, &job);
   if (out->skipped)
     return;
+  out->gpu = job.node->gpu;
   out->scenario = write_scenario (&job);
   if (how->dry)
     return;

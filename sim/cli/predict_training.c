@@ -221,6 +221,7 @@ void ls_predict_training (LsPrediction *out, const LsCsv *csv, guint number,
     out->skipped = g_strdup (error->message);
     return;
   }
+  out->gpu = row.gpu->name;
   settings = settings_of (&row);
   out->scenario = g_strdup (g_array_index (settings, Setting, 0).yaml);
   if (how->dry)

@@ -92,11 +92,12 @@ static void note_summary (LsCli *cli, const LsPredictionTable *table) {
   for (guint i = 0; i < summaries->len; i++) {
     const LsPredictionSummary *s = &g_array_index (summaries, LsPredictionSummary, i);
 
+    g_autofree char *what = s->gpu ? g_strdup_printf ("  on %s", s->gpu) : g_strdup (s->quantity);
+
     ls_cli_note (
         cli,
         "  %-20s count %3u, mean absolute %5.1f %%, mean signed %+6.1f %%, worst %+6.1f %% (%s)",
-        s->quantity, s->count, s->mean_absolute_pct, s->mean_signed_pct, s->worst_pct,
-        s->worst_row);
+        what, s->count, s->mean_absolute_pct, s->mean_signed_pct, s->worst_pct, s->worst_row);
     if (s->constant_mfu > 0)
       ls_cli_note (cli,
                    "  %-20s the best single MFU for these rows, %.1f %%, has mean absolute %.1f %%",
@@ -125,28 +126,32 @@ static void json_row (LsJson *json, const LsPrediction *row) {
   ls_json_close (json);
 }
 
+static void json_summary (LsJson *json, const LsPredictionSummary *s) {
+  ls_json_open_object (json, NULL);
+  ls_json_string (json, "quantity", s->quantity);
+  if (s->gpu)
+    ls_json_string (json, "gpu", s->gpu);
+  ls_json_integer (json, "count", s->count);
+  ls_json_number (json, "mean_absolute_pct", s->mean_absolute_pct);
+  ls_json_number (json, "mean_signed_pct", s->mean_signed_pct);
+  ls_json_number (json, "worst_pct", s->worst_pct);
+  ls_json_string (json, "worst_row", s->worst_row);
+  if (s->constant_mfu > 0) {
+    ls_json_number (json, "constant_mfu", s->constant_mfu);
+    ls_json_number (json, "constant_mfu_mean_absolute_pct", s->constant_mfu_pct);
+  }
+  ls_json_close (json);
+}
+
 static void json_table (LsJson *json, const LsPredictionTable *table) {
   g_autoptr (GArray) summaries = ls_prediction_summaries (table);
 
   ls_json_open_object (json, NULL);
   ls_json_string (json, "file", table->file);
   ls_json_integer (json, "skipped", skipped_rows (table));
-  ls_json_open_object (json, "summary");
-  for (guint i = 0; i < summaries->len; i++) {
-    const LsPredictionSummary *s = &g_array_index (summaries, LsPredictionSummary, i);
-
-    ls_json_open_object (json, s->quantity);
-    ls_json_integer (json, "count", s->count);
-    ls_json_number (json, "mean_absolute_pct", s->mean_absolute_pct);
-    ls_json_number (json, "mean_signed_pct", s->mean_signed_pct);
-    ls_json_number (json, "worst_pct", s->worst_pct);
-    ls_json_string (json, "worst_row", s->worst_row);
-    if (s->constant_mfu > 0) {
-      ls_json_number (json, "constant_mfu", s->constant_mfu);
-      ls_json_number (json, "constant_mfu_mean_absolute_pct", s->constant_mfu_pct);
-    }
-    ls_json_close (json);
-  }
+  ls_json_open_array (json, "summary");
+  for (guint i = 0; i < summaries->len; i++)
+    json_summary (json, &g_array_index (summaries, LsPredictionSummary, i));
   ls_json_close (json);
   ls_json_open_array (json, "rows");
   for (guint i = 0; i < table->rows->len; i++)
