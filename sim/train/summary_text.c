@@ -114,7 +114,7 @@ char *ls_summary_to_text (const LsSummary *summary) {
   put_parts (out, summary);
   put_line (out, "simulated", "%s operations in %s", operations, wall);
   if (summary->memory_verdict != NULL)
-    g_string_append (out, summary->memory_verdict);
+    g_string_append_printf (out, "%s\n", summary->memory_verdict);
   if (summary->trace != NULL)
     put_line (out, "trace", "%s", summary->trace);
   return g_string_free (out, FALSE);
