@@ -56,8 +56,8 @@ static void append_rows (GString *csv, const LsPredictionTable *table) {
     const LsPrediction *row = table->rows->pdata[i];
 
     if (row->skipped) {
-      g_autofree char *reason = g_strdup_printf ("skipped: %s", row->skipped);
-      const char *const fields[] = {table->file, row->row_id, reason, "", "", "", "", ""};
+      const char *const fields[] = {table->file,  row->row_id, "skipped", "",
+                                    row->skipped, "",          "",        ""};
 
       ls_csv_append_row (csv, fields, G_N_ELEMENTS (fields));
     }
@@ -241,8 +241,8 @@ const LsCommand ls_command_validate = {
         "Standard output is CSV: "
         "file,row_id,quantity,measured,predicted,signed_error_pct,low,high; low and high where an "
         "input that the row does not state was swept over its legal values. A row that cannot be "
-        "predicted says "
-        "'skipped: reason'. Count, mean absolute, mean signed and worst error per table go to "
+        "predicted has the quantity 'skipped' and the reason under 'predicted'. Count, mean "
+        "absolute, mean signed and worst error per table go to "
         "standard error, beside the "
         "error of the best single MFU for the same rows. Without a table, the shipped ones are "
         "used.",

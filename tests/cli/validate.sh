@@ -21,6 +21,7 @@ run 0 validate table.csv
   fail "rows out of order: $(cut -d, -f2 out | tr '\n' ' ')"
 grep -q '^table.csv,small,step_time_s,0.5,[0-9.]*,-*[0-9.]*,,$' out || fail "row small: $(grep small out)"
 grep -q '^table.csv,swept,step_time_s,0.5,[0-9.]*,-*[0-9.]*,[0-9.]*,[0-9.]*$' out || fail "row swept has no range: $(grep swept out)"
+grep -q "^table.csv,context,skipped,,.*later feature,,,$" out || fail "row context: $(grep context out)"
 for reason in "context parallelism" "8-bit" "not in the catalogue" "no whole number" "does not divide"; do
   says out "$reason"
 done
