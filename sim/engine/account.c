@@ -58,7 +58,8 @@ void ls_account_main_start (LsEngine *e, guint32 rank) {
       charge (state, forgotten, to_ps - since_ps);
       return;
     }
-    forgotten = entry->cause.stream == cause.stream && entry->cause.ordinal >= 0 ? entry->part : e->idle_part;
+    forgotten = entry->cause.stream == cause.stream && entry->cause.ordinal >= 0 ? entry->part
+                                                                                 : e->idle_part;
     gint64 end_ps = MAX (entry->end_ps, since_ps);
     gint64 start_ps = CLAMP (entry->start_ps, since_ps, end_ps);
     gint64 ready_ps = CLAMP (entry->ready_ps, since_ps, start_ps);
