@@ -1,4 +1,4 @@
-/* `lockstep list KIND`: the catalogues, as text or JSON. */
+/* `lockstep list KIND [NAME]`: the catalogues, as text or JSON. */
 #include <string.h>
 
 #include "base/error.h"
@@ -25,10 +25,18 @@ static void append_facts (GString *out, const LsListRow *row) {
     g_string_append_printf (out, "    also: %s\n", row->aliases);
   for (guint i = 0; i < row->facts->len; i++) {
     const LsFact *fact = &g_array_index (row->facts, LsFact, i);
+    const LsFact *before = i > 0 ? fact - 1 : NULL;
+    gboolean same =
+        before && before->status == fact->status && g_strcmp0 (before->source, fact->source) == 0;
     g_autofree char *value = fact_value (fact);
 
-    g_string_append_printf (out, "    %-26s %-14s %s: %s\n", fact->field, value,
-                            ls_fact_status_name (fact->status), fact->source ? fact->source : "");
+    /* Neighbours mostly share a source: it is written once, then " means the same. */
+    g_string_append_printf (out, "    %-26s %-14s ", fact->field, value);
+    if (same)
+      g_string_append (out, "\"\n");
+    else
+      g_string_append_printf (out, "%s: %s\n", ls_fact_status_name (fact->status),
+                              fact->source ? fact->source : "");
   }
   if (row->notes)
     g_string_append_printf (out, "    note: %s\n", row->notes);
@@ -36,15 +44,22 @@ static void append_facts (GString *out, const LsListRow *row) {
 
 static char *as_text (const GPtrArray *rows, gboolean names, gboolean verbose) {
   GString *out = g_string_new (NULL);
-  int width = 0;
+  int width = 0, title = 0;
 
-  for (guint i = 0; i < rows->len; i++)
-    width = MAX (width, (int) strlen (((LsListRow *) rows->pdata[i])->name));
+  for (guint i = 0; i < rows->len; i++) {
+    const LsListRow *row = rows->pdata[i];
+
+    width = MAX (width, (int) strlen (row->name));
+    title = MAX (title, row->figures ? (int) strlen (row->title) : 0);
+  }
   for (guint i = 0; i < rows->len; i++) {
     const LsListRow *row = rows->pdata[i];
 
     if (names || !*row->title)
       g_string_append_printf (out, "%s\n", row->name);
+    else if (row->figures)
+      g_string_append_printf (out, "%-*s  %-*s  %s\n", MIN (width, 44), row->name, title,
+                              row->title, row->figures);
     else
       g_string_append_printf (out, "%-*s  %s\n", MIN (width, 44), row->name, row->title);
     if (verbose)
@@ -78,6 +93,8 @@ static char *as_json (const char *kind, const GPtrArray *rows) {
     ls_json_open_object (json, NULL);
     ls_json_string (json, "name", row->name);
     ls_json_string (json, "title", row->title);
+    if (row->figures)
+      ls_json_string (json, "figures", row->figures);
     if (*row->aliases)
       ls_json_string (json, "aliases", row->aliases);
     if (row->notes)
@@ -99,32 +116,42 @@ static int run_list (LsCli *cli, GError **error) {
   const GPtrArray *words = ls_args_positional (cli->args);
   const char *kind = words->len > 0 ? words->pdata[0] : "kinds of things";
   g_autoptr (GPtrArray) rows = NULL;
+  g_autoptr (GPtrArray) one = g_ptr_array_new ();
   g_autofree char *text = NULL;
 
-  if (words->len > 1) {
-    g_set_error_literal (error, LS_ERROR, LS_ERROR_USAGE, "one kind at a time");
+  if (words->len > 2) {
+    g_set_error_literal (error, LS_ERROR, LS_ERROR_USAGE, "one kind and one name at a time");
     return 2;
   }
   rows = words->len > 0 ? ls_listing_rows (kind, error) : ls_listing_kinds ();
   if (!rows)
     return 2;
+  if (words->len > 1) {
+    LsListRow *row = ls_listing_find (rows, kind, words->pdata[1], error);
+
+    if (!row)
+      return 2;
+    g_ptr_array_add (one, row);
+  }
   if (cli->json)
-    text = as_json (kind, rows);
+    text = as_json (kind, words->len > 1 ? one : rows);
   else
-    text = as_text (rows, ls_args_has (cli->args, "names"), ls_args_has (cli->args, "verbose"));
+    text = as_text (words->len > 1 ? one : rows, ls_args_has (cli->args, "names"),
+                    words->len > 1 || ls_args_has (cli->args, "verbose"));
   return ls_cli_write (cli, text, error) ? 0 : 2;
 }
 
 const LsCommand ls_command_list = {
     .name = "list",
-    .usage = "[KIND] [--verbose | --names]",
+    .usage = "[KIND [NAME]] [--verbose | --names]",
     .summary = "show what is in the catalogue, with the source of every number",
-    .description = "Without KIND, lists the kinds. With --verbose every number of a row is shown "
-                   "with its source and how "
-                   "well it is known: found (read there), recalled (general knowledge), derived, "
-                   "fitted (to named "
-                   "measurements) or assumed.",
+    .description =
+        "Without KIND, lists the kinds. With NAME (or an alias) that row, and with "
+        "--verbose all of them, are shown with every number, its source and how well it "
+        "is known: found (read there), recalled (general knowledge), derived, fitted (to "
+        "named measurements) or assumed; \" means the source of the line before.",
     .examples = "accelerators that a scenario may name\tlockstep list gpus\n"
+                "what the numbers of one rest on\tlockstep list gpus h100\n"
                 "where the numbers of network cards come from\tlockstep list nics --verbose\n"
                 "all scenario keys, for a script\tlockstep list keys --json\n",
     .positional = "@",

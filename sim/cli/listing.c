@@ -6,6 +6,7 @@
 #include "base/distance.h"
 #include "base/error.h"
 #include "cli/cli.h"
+#include "cli/meanings.h"
 #include "cli/queries.h"
 #include "cli/scenario.h"
 #include "config/schema.h"
@@ -22,6 +23,7 @@ static void row_free (gpointer data) {
   g_free (row->title);
   g_free (row->aliases);
   g_free (row->notes);
+  g_free (row->figures);
   g_array_unref (row->facts);
   g_free (row);
 }
@@ -52,6 +54,29 @@ static void add_number (LsListRow *row, const char *field, double value, LsDimen
   g_array_append_val (row->facts, fact);
 }
 
+static const LsFact *find_fact (const LsListRow *row, const char *field) {
+  for (guint i = 0; i < row->facts->len; i++)
+    if (g_str_equal (g_array_index (row->facts, LsFact, i).field, field))
+      return &g_array_index (row->facts, LsFact, i);
+  return NULL;
+}
+
+/* "989.4 TFLOP/s bf16, 80 GB at 3.35 TB/s" of the data sheet; NULL for a row that has no such facts. */
+static char *gpu_figures (const LsListRow *row) {
+  const LsFact *bf16 = find_fact (row, "peak.bf16");
+  const LsFact *peak = bf16 ? bf16 : find_fact (row, "peak.fp16");
+  const LsFact *size = find_fact (row, "hbm_nominal_bytes"),
+               *rate = find_fact (row, "hbm_bytes_per_s");
+  g_autofree char *flops = NULL, *bytes = NULL, *speed = NULL;
+
+  if (!peak || !size || !rate)
+    return NULL;
+  flops = ls_quantity_format (peak->value, peak->dimension);
+  bytes = ls_quantity_format (size->value, size->dimension);
+  speed = ls_quantity_format (rate->value, rate->dimension);
+  return g_strdup_printf ("%s %s, %s at %s", flops, bf16 ? "bf16" : "fp16", bytes, speed);
+}
+
 static GPtrArray *catalogue_rows (const LsCatalogue *catalogue) {
   GPtrArray *rows = rows_new ();
 
@@ -64,6 +89,7 @@ static GPtrArray *catalogue_rows (const LsCatalogue *catalogue) {
     row->notes = g_strdup (catalogue->notes (i));
     for (guint k = 0; catalogue->fact (i, k, &fact); k++)
       g_array_append_val (row->facts, fact);
+    row->figures = gpu_figures (row);
   }
   return rows;
 }
@@ -86,6 +112,12 @@ static GPtrArray *model_rows (void) {
       add_number (row, sizes[k].field, (double) sizes[k].value, LS_DIMENSION_NONE, preset->source);
     add_number (row, "published_parameters", preset->published_parameters, LS_DIMENSION_COUNT,
                 preset->source);
+    if (t->layers > 0) {
+      g_autofree char *size = ls_quantity_format (preset->published_parameters, LS_DIMENSION_COUNT);
+
+      row->figures = g_strdup_printf ("%s parameters, %d layers of %d, sequences up to %d", size,
+                                      (int) t->layers, (int) t->hidden, (int) t->max_seq);
+    }
   }
   return rows;
 }
@@ -146,20 +178,28 @@ static GPtrArray *workload_rows (void) {
   return file_rows ("workloads");
 }
 
-#define WORD_ROW(ID, word, ...) add (rows, word, NULL);
-#define WORD_KIND(name, list)      \
+/* Rows of an X-macro's words with their meanings. */
+#define WORD_ROWS(name, list, row) \
   static GPtrArray *name (void) {  \
     GPtrArray *rows = rows_new (); \
-    list (WORD_ROW) return rows;   \
+    list (row) return rows;        \
   }
-WORD_KIND (operation_rows, LS_COLLECTIVE_OPS)
-WORD_KIND (algorithm_rows, LS_COLLECTIVE_ALGORITHMS)
-WORD_KIND (schedule_rows, LS_SCHEDULES)
-WORD_KIND (recompute_rows, LS_RECOMPUTE_MODES)
-WORD_KIND (optimizer_rows, LS_OPTIMIZERS)
-WORD_KIND (part_rows, LS_PARTS)
-WORD_KIND (memory_rows, LS_MEMORY)
-WORD_KIND (kind_rows, LS_KINDS)
+#define COLLECTIVE_ROW(ID, word) add (rows, word, ls_meaning_collective (LS_COLLECTIVE_##ID));
+#define ALGORITHM_ROW(ID, word) add (rows, word, ls_meaning_algorithm (LS_ALGORITHM_##ID));
+#define SCHEDULE_ROW(ID, word) add (rows, word, ls_meaning_schedule (LS_SCHEDULE_##ID));
+#define RECOMPUTE_ROW(ID, word) add (rows, word, ls_meaning_recompute (LS_RECOMPUTE_##ID));
+#define OPTIMIZER_ROW(ID, word) add (rows, word, ls_meaning_optimizer (LS_OPTIMIZER_##ID));
+#define PART_ROW(ID, word) add (rows, word, ls_meaning_part (LS_PART_##ID));
+#define MEMORY_ROW(ID, word) add (rows, word, ls_meaning_memory (LS_MEMORY_##ID));
+#define KIND_ROW(ID, word, class) add (rows, word, ls_meaning_kind (LS_KIND_##ID));
+WORD_ROWS (operation_rows, LS_COLLECTIVE_OPS, COLLECTIVE_ROW)
+WORD_ROWS (algorithm_rows, LS_COLLECTIVE_ALGORITHMS, ALGORITHM_ROW)
+WORD_ROWS (schedule_rows, LS_SCHEDULES, SCHEDULE_ROW)
+WORD_ROWS (recompute_rows, LS_RECOMPUTE_MODES, RECOMPUTE_ROW)
+WORD_ROWS (optimizer_rows, LS_OPTIMIZERS, OPTIMIZER_ROW)
+WORD_ROWS (part_rows, LS_PARTS, PART_ROW)
+WORD_ROWS (memory_rows, LS_MEMORY, MEMORY_ROW)
+WORD_ROWS (kind_rows, LS_KINDS, KIND_ROW)
 
 static GPtrArray *policy_rows (void) {
   GPtrArray *rows = rows_new ();
@@ -227,5 +267,27 @@ GPtrArray *ls_listing_rows (const char *kind, GError **error) {
   g_set_error (error, LS_ERROR, LS_ERROR_USAGE,
                "nothing is called '%s'%s%s%s; 'lockstep list' shows what can be listed", kind,
                near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+  return NULL;
+}
+
+LsListRow *ls_listing_find (const GPtrArray *rows, const char *kind, const char *name,
+                            GError **error) {
+  const LsCatalogue *catalogue = ls_catalogue_find (kind);
+  int found = catalogue ? ls_catalogue_row (catalogue, name) : -1;
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  const char *near;
+
+  for (guint i = 0; i < rows->len && found < 0; i++)
+    if (g_ascii_strcasecmp (((LsListRow *) rows->pdata[i])->name, name) == 0)
+      found = (int) i;
+  if (found >= 0)
+    return rows->pdata[found];
+  for (guint i = 0; i < rows->len; i++)
+    g_ptr_array_add (names, ((LsListRow *) rows->pdata[i])->name);
+  g_ptr_array_add (names, NULL);
+  near = ls_nearest (name, (const char *const *) names->pdata);
+  g_set_error (error, LS_ERROR, LS_ERROR_USAGE,
+               "no '%s' among %s%s%s%s; 'lockstep list %s' shows them", name, kind,
+               near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", kind);
   return NULL;
 }

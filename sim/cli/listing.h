@@ -15,6 +15,7 @@ typedef struct {
   char *title;
   char *aliases; /* separated by spaces, may be "" */
   char *notes;   /* may be NULL */
+  char *figures; /* the numbers that people choose by, may be NULL */
   GArray *facts; /* of LsFact */
 } LsListRow;
 
@@ -23,5 +24,8 @@ GPtrArray *ls_listing_kinds (void);
 /* The rows of a kind, in their own order; NULL and LS_ERROR_USAGE with a suggestion for an unknown
  * one (transfer full). */
 GPtrArray *ls_listing_rows (const char *kind, GError **error);
+/* The row that @name or an alias means; NULL and LS_ERROR_USAGE with a suggestion when there is none. */
+LsListRow *ls_listing_find (const GPtrArray *rows, const char *kind, const char *name,
+                            GError **error);
 
 G_END_DECLS

@@ -63,7 +63,17 @@ static const char *row_name (guint row) {
 }
 
 static const char *row_title (guint row) {
-  return ls_format_info ((LsFormat) row)->overflow;
+  static const char *const titles[LS_N_FORMATS] = {
+      [LS_FORMAT_FP64] = "64 bits: 11 of exponent, 52 of fraction",
+      [LS_FORMAT_FP32] = "32 bits: 8 of exponent, 23 of fraction",
+      [LS_FORMAT_TF32] = "19 bits: 8 of exponent, 10 of fraction; products of fp32 tensors",
+      [LS_FORMAT_FP16] = "16 bits: 5 of exponent, 10 of fraction; up to 65504",
+      [LS_FORMAT_BF16] = "16 bits: 8 of exponent, 7 of fraction",
+      [LS_FORMAT_FP8_E4M3] = "8 bits: 4 of exponent, 3 of fraction; up to 448",
+      [LS_FORMAT_FP8_E5M2] = "8 bits: 5 of exponent, 2 of fraction; up to 57344",
+      [LS_FORMAT_INT8] = "8 bits: whole numbers",
+  };
+  return titles[row];
 }
 
 static const char *row_aliases (guint row) {

@@ -238,6 +238,10 @@ gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact) {
                {"recompute_stops_early", software->recompute_stops_early},
                {"zero_per_matrix", software->zero_per_matrix},
                {"cuda_graphs", software->cuda_graphs}};
+  /* What a row assumes says so in its source. */
+  const gboolean assumed = g_str_has_prefix (software->source, "assumed: ");
+  const LsFactStatus status = assumed ? LS_FACT_ASSUMED : LS_FACT_FOUND;
+  const char *source = software->source + (assumed ? strlen ("assumed: ") : 0);
   LsFactList list = {.n = 0};
   ls_fact_list_add_sourced (&list, "matmul_factor", LS_DIMENSION_NONE, &software->matmul_factor);
   ls_fact_list_add_sourced (&list, "gap", LS_DIMENSION_TIME, &software->gap_s);
@@ -245,11 +249,10 @@ gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact) {
   ls_fact_list_add_sourced (&list, "host_step", LS_DIMENSION_TIME, &software->host_step_s);
   if (software->zero_per_matrix)
     ls_fact_list_add_sourced (&list, "zero_piece", LS_DIMENSION_TIME, &software->zero_piece_s);
-  ls_fact_list_add_text (&list, "attention", ls_attention_name (software->attention), LS_FACT_FOUND,
-                         software->source);
+  ls_fact_list_add_text (&list, "attention", ls_attention_name (software->attention), status,
+                         source);
   for (guint k = 0; k < G_N_ELEMENTS (flags); k++)
-    ls_fact_list_add_text (&list, flags[k].field, flags[k].set ? "yes" : "no", LS_FACT_FOUND,
-                           software->source);
+    ls_fact_list_add_text (&list, flags[k].field, flags[k].set ? "yes" : "no", status, source);
   return ls_fact_list_get (&list, i, fact);
 }
 

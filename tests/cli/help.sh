@@ -49,6 +49,19 @@ for kind in $("$LOCKSTEP" list --names); do
 done
 run 0 list gpus --verbose
 says out "found: "
+# One row by name or alias, with its sources; a wrong name is helped.
+run 0 list gpus h100
+says out "found: "
+grep -q a100 out && fail "list gpus h100 shows others"
+run 0 list software generic --json
+is_json
+run 2 list gpus h1000
+says err "no 'h1000' among gpus"
+# A word of the program's own lists comes with its meaning.
+for kind in parts kinds memory collectives algorithms schedules recompute optimizers; do
+  "$LOCKSTEP" list "$kind" | awk 'NF < 3 { print; bad = 1 } END { exit bad }' >out ||
+    fail "list $kind: words without meaning: $(cat out)"
+done
 # Every catalogue of the contract can be listed.
 for kind in gpus nodes models formats topologies policies queries; do
   "$LOCKSTEP" list "$kind" --names | grep -q . || fail "list $kind is empty"
