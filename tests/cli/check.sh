@@ -26,6 +26,10 @@ run 0 check --diff tiny.yaml resolved.yaml
 empty out
 run 0 check tiny.yaml --explain workload.zero.stage
 says out "default"
+# A workload without its cluster is enough.
+printf 'lockstep: 1\nworkload: {zero: 2}\n' >part.yaml
+run 0 check part.yaml --explain workload.zero.stage
+says out "part.yaml:2"
 run 2 check --explain workload.zero.stag
 says err "did you mean 'stage'"
 sed 's/hidden: 512/hidden: 1024/' tiny.yaml >wide.yaml
