@@ -13,6 +13,10 @@ for words in "--gpu h100-sxm-80gb --nodes 8 --model llama3-70b" "--node dgx-a100
   run 0 check made.yaml
   empty err
 done
+# More tensor ranks come before recomputation.
+run 0 new --gpu h200 --nodes 4 --model llama3-70b
+says out "mode: none"
+says out "tensor: 8"
 run 2 new --model llama2-7b
 says err "--gpu"
 run 2 new --gpu h100 --model lama2-7b
