@@ -7,7 +7,7 @@
 #include "base/assert.h"
 #include "train/memory.h"
 
-#define GIB(bytes) ((double) (bytes) / (double) (1 << 30))
+#define GB(bytes) ((double) (bytes) / 1e9)
 
 /* A change: FALSE when it does not apply. Adds what it did to `text`. */
 typedef gboolean (*Change) (LsWorkload *workload, GString *text);
@@ -97,7 +97,7 @@ static gboolean fits (LsWorkload *workload, const LsAccelerator *const *accelera
   return estimate->fits;
 }
 
-/* "zero.stage=3 (61.3 GiB)" of the first change that fits, alone or with those before it; NULL. */
+/* "zero.stage=3 (61.3 GB)" of the first change that fits, alone or with those before it; NULL. */
 static char *find_remedy (const LsWorkload *workload, const LsAccelerator *const *accelerators) {
   g_autoptr (LsWorkload) all = ls_workload_copy (workload);
   g_autoptr (GString) all_text = g_string_new (NULL);
@@ -108,7 +108,7 @@ static char *find_remedy (const LsWorkload *workload, const LsAccelerator *const
     g_autoptr (GString) text = g_string_new (NULL);
 
     if (changes[i](one, text) && fits (one, accelerators, &estimate))
-      return g_strdup_printf ("%s (%.1f GiB)", text->str, GIB (estimate.reserved_bytes));
+      return g_strdup_printf ("%s (%.1f GB)", text->str, GB (estimate.reserved_bytes));
   }
   for (guint round = 0; round < 2 * G_N_ELEMENTS (changes); round++) {
     const Change change = changes[round % G_N_ELEMENTS (changes)];
@@ -121,8 +121,7 @@ static char *find_remedy (const LsWorkload *workload, const LsAccelerator *const
     ls_workload_free (all);
     all = g_steal_pointer (&next);
     if (fits (all, accelerators, &estimate))
-      return g_strdup_printf ("%s together (%.1f GiB)", all_text->str,
-                              GIB (estimate.reserved_bytes));
+      return g_strdup_printf ("%s together (%.1f GB)", all_text->str, GB (estimate.reserved_bytes));
   }
   return NULL;
 }
@@ -133,20 +132,20 @@ char *ls_memory_verdict (const LsWorkload *workload, const LsAccelerator *const 
   g_autofree char *remedy = NULL;
 
   if (e->fits)
-    g_string_append_printf (text, "fits: %.1f GiB of %.1f GiB usable", GIB (e->reserved_bytes),
-                            GIB (e->capacity_bytes));
+    g_string_append_printf (text, "fits: %.1f GB of %.1f GB usable", GB (e->reserved_bytes),
+                            GB (e->capacity_bytes));
   else
-    g_string_append_printf (text, "does not fit: needs %.1f GiB, %.1f GiB usable",
-                            GIB (e->reserved_bytes), GIB (e->capacity_bytes));
+    g_string_append_printf (text, "does not fit: needs %.1f GB, %.1f GB usable",
+                            GB (e->reserved_bytes), GB (e->capacity_bytes));
   g_string_append_printf (text, " on %s", accelerators[e->stage]->name);
   if (workload->layout.pipeline > 1)
     g_string_append_printf (text, " at stage %u", e->stage);
   g_string_append (text, ":");
   for (guint kind = 0; kind < LS_N_MEMORY; kind++)
     g_string_append_printf (text, "%s %s %.1f", kind > 0 ? "," : "",
-                            ls_memory_name ((LsMemoryKind) kind), GIB (e->bytes[kind]));
-  g_string_append_printf (text, " GiB, allocator %.1f GiB",
-                          GIB (e->reserved_bytes - e->allocated_bytes));
+                            ls_memory_name ((LsMemoryKind) kind), GB (e->bytes[kind]));
+  g_string_append_printf (text, " GB, allocator %.1f GB",
+                          GB (e->reserved_bytes - e->allocated_bytes));
   if (e->fits)
     return g_string_free (text, FALSE);
   remedy = find_remedy (workload, accelerators);
@@ -154,6 +153,6 @@ char *ls_memory_verdict (const LsWorkload *workload, const LsAccelerator *const 
     g_string_append_printf (text, "; would fit with workload.%s", remedy);
   else
     g_string_append (text, "; no change of recompute, ZeRO stage, micro-batch or tensor size makes "
-                           "it fit: use more GPUs or a smaller model");
+                           "it fit: use more GPUs or pipeline stages, or a smaller model");
   return g_string_free (text, FALSE);
 }
