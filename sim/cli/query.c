@@ -130,6 +130,14 @@ static gboolean to_stdout (gpointer self, const char *text, gsize size) {
   return fwrite (text, 1, size, stdout) == size;
 }
 
+/* Is it a trace of level `steps`, whose table of operations is empty? */
+static gboolean without_operations (LsTraceDatabase *database) {
+  g_autofree char *any =
+      ls_trace_database_text (database, "SELECT EXISTS (SELECT 1 FROM event)", NULL);
+
+  return g_strcmp0 (any, "0") == 0;
+}
+
 static int run_sql (LsCli *cli, const char *path, const char *sql, GError **error) {
   g_autofree char *file = ls_output_resolve (path, error);
   g_autoptr (LsTraceDatabase) database = file ? ls_trace_database_open (file, error) : NULL;
@@ -157,6 +165,9 @@ static int run_sql (LsCli *cli, const char *path, const char *sql, GError **erro
     g_set_error_literal (error, LS_ERROR, LS_ERROR_IO, "standard output: cannot write");
     return 1;
   }
+  if (result.n_rows == 0 && without_operations (database))
+    ls_cli_note (cli,
+                 "(no rows: this trace holds no operations; a run with --trace ops records them)");
   if (result.cut)
     ls_cli_note (cli, "(more rows; --limit %" G_GINT64_FORMAT " cut them)", how.limit);
   return 0;

@@ -11,5 +11,5 @@ SELECT e.layer, f.name AS phase, count(DISTINCT e.rank) AS ranks, count(*) AS ke
        round(sum(e.flops) / nullif(sum(e.end_ns - e.start_ns), 0) / 1e3, 2) AS tflop_per_s
 FROM event e JOIN p ON e.step = p.step JOIN kind k ON k.id = e.kind_id
 LEFT JOIN phase f ON f.id = e.phase_id
-WHERE k.class IN ('compute', 'memory') AND e.layer IS NOT NULL AND e.rank = coalesce(:rank, e.rank)
+WHERE (k.class = 'compute' OR k.name = 'device_copy') AND e.layer IS NOT NULL AND e.rank = coalesce(:rank, e.rank)
 GROUP BY e.layer, e.phase_id ORDER BY e.layer, e.phase_id;

@@ -3,7 +3,8 @@
 --   :kind   one kind of resource, such as link, nic or hbm (default: all links)
 --   :limit  rows (default: 20)
 -- Reading: mean over the recorded time and the busiest window, in percent of capacity; busy is the
---   share of time in which the link carried anything. A link near 100 % in its windows limits somebody.
+--   share of the windows in which the link carried anything. Windows are 10 us at first and widen in
+--   long runs, so that busy is then an upper bound. A link near 100 % in its windows limits somebody.
 WITH span AS (
   SELECT resource_id, value, t_ns,
          lead(t_ns) OVER (PARTITION BY resource_id ORDER BY t_ns) - t_ns AS ns

@@ -3,7 +3,8 @@
 --   :step  the step to look at (default: the mean over all steps)
 -- Reading: bubble is waiting for a neighbour stage that computes, exposed is sending and receiving
 --   itself. ideal_pct is (p-1)/(m+p-1) for p stages and m micro-batches, the bubble of GPipe and of
---   1F1B when all stages take equally long; more than that points at uneven stages.
+--   1F1B when all stages take equally long; more than that points at uneven stages. It is NULL in a trace
+--   of level steps, which does not know the number of micro-batches.
 WITH m AS (SELECT (SELECT max(microbatch) + 1 FROM event) AS batches,
                   (SELECT count(DISTINCT pp) FROM rank) AS stages),
 per_stage AS (

@@ -3,11 +3,12 @@
 --   :limit  rows (default: 20)
 -- Reading: spread is the time from the first member's arrival to the last one's, which is what the
 --   first one lost. A rank that is last far more often than its share is a straggler; with equal ranks
---   somebody is last too, by little: look at the spread.
+--   somebody is last too, by little: look at the spread. Collectives that all members reached at the same
+--   instant have no last one, so a run of equal ranks in step gives no rows.
 WITH late AS (
   SELECT last_rank AS rank, count(*) AS times_last, sum(last_ready_ns - first_ready_ns) AS spread_ns,
          max(last_ready_ns - first_ready_ns) AS longest_ns
-  FROM collective WHERE last_rank IS NOT NULL GROUP BY last_rank),
+  FROM collective WHERE last_rank IS NOT NULL AND last_ready_ns > first_ready_ns GROUP BY last_rank),
 took_part AS (
   SELECT m.rank, count(*) AS collectives FROM collective c JOIN comm_member m USING (group_id)
   WHERE m.rank IN (SELECT rank FROM late) GROUP BY m.rank)
