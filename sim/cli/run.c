@@ -269,6 +269,7 @@ static gboolean finish_recording (Run *run, const LsSummary *summary, gboolean i
 
 static void show (LsCli *cli, const Run *run, const LsSummary *summary, gboolean interrupted) {
   g_autofree char *text = NULL;
+  g_autofree char *json = NULL;
 
   if (interrupted)
     ls_cli_note (cli, "interrupted after %u whole steps%s%s",
@@ -276,9 +277,10 @@ static void show (LsCli *cli, const Run *run, const LsSummary *summary, gboolean
                  run->path ? run->path : "");
   if (!summary)
     return;
-  if (cli->json)
-    text = g_strconcat (ls_summary_to_json (summary), "\n", NULL);
-  else if (!cli->quiet)
+  if (cli->json) {
+    json = ls_summary_to_json (summary);
+    text = g_strconcat (json, "\n", NULL);
+  } else if (!cli->quiet)
     text = ls_summary_to_text (summary);
   if (text) {
     fputs (text, stdout);
