@@ -27,8 +27,9 @@ void ls_check_card (GString *out, const LsScenario *scenario) {
       ls_recompute_mode_name (w->recompute.mode));
   g_string_append_printf (out,
                           "batch     %" G_GINT64_FORMAT " samples per step: %s x %" G_GINT64_FORMAT
-                          " micro-batches of %" G_GINT64_FORMAT " samples",
-                          w->global_batch, replicas, w->microbatches, w->micro_batch);
+                          " micro-batches of %" G_GINT64_FORMAT " sample%s",
+                          w->global_batch, replicas, w->microbatches, w->micro_batch,
+                          w->micro_batch == 1 ? "" : "s");
   if (ls_model_has_tokens (w->model))
     g_string_append_printf (out, " of %" G_GINT64_FORMAT " tokens", w->seq_len);
   g_string_append_c (out, '\n');

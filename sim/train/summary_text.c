@@ -44,8 +44,11 @@ static void put_time (GString *out, const LsSummary *summary) {
   g_autofree char *p99 = quantity (summary->step_time_p99_s, LS_DIMENSION_TIME);
   g_autofree char *samples = grouped (summary->samples_per_s);
 
-  put_line (out, "step time", "%s   (mean of %u steps; median %s, p99 %s)", mean, summary->steps,
-            p50, p99);
+  if (summary->steps > 1)
+    put_line (out, "step time", "%s   (mean of %u steps; median %s, p99 %s)", mean, summary->steps,
+              p50, p99);
+  else
+    put_line (out, "step time", "%s   (one step)", mean);
   if (summary->has_tokens) {
     g_autofree char *tokens = grouped (summary->tokens_per_s);
     g_autofree char *each = grouped (summary->tokens_per_s_per_gpu);
