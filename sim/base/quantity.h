@@ -67,6 +67,10 @@ gboolean ls_number_parse (const char *text, double *value);
  * the value to the digits shown. */
 char *ls_quantity_format (double value, LsDimension dimension);
 
+/* The same without binary units, for numbers that stand side by side: "40.8 GB of 38 GiB" is hard to
+ * compare. */
+char *ls_quantity_format_decimal (double value, LsDimension dimension);
+
 /* The same with as many digits as it takes to read back @value exactly (for prices and intensities,
  * whose units are quotients, within one unit of the last place). */
 char *ls_quantity_format_exact (double value, LsDimension dimension);

@@ -101,8 +101,7 @@ static char *join (const char *number, const char *unit) {
   return unit[0] == '\0' ? g_strdup (number) : g_strdup_printf ("%s %s", number, unit);
 }
 
-char *ls_quantity_format (double value, LsDimension dimension) {
-  const Rung *rung = choose_rung (value, dimension);
+static char *format_in (const Rung *rung, double value) {
   double scaled = value / rung->factor;
   char number[64];
 
@@ -112,6 +111,14 @@ char *ls_quantity_format (double value, LsDimension dimension) {
   else
     g_ascii_formatd (number, sizeof number, "%.4g", scaled);
   return join (number, rung->unit);
+}
+
+char *ls_quantity_format (double value, LsDimension dimension) {
+  return format_in (choose_rung (value, dimension), value);
+}
+
+char *ls_quantity_format_decimal (double value, LsDimension dimension) {
+  return format_in (decimal_rung (value, dimension), value);
 }
 
 /* @scaled with the fewest digits that read back as @value, or NULL. */

@@ -113,9 +113,9 @@ static char *as_text (LsCli *cli, const LsScenario *scenario, const LsMemoryEsti
   }
   if (!memory && !layout && !of_nodes) {
     g_autofree char *reserved =
-        ls_quantity_format ((double) fullest->reserved_bytes, LS_DIMENSION_BYTES);
+        ls_quantity_format_decimal ((double) fullest->reserved_bytes, LS_DIMENSION_BYTES);
     g_autofree char *capacity =
-        ls_quantity_format ((double) fullest->capacity_bytes, LS_DIMENSION_BYTES);
+        ls_quantity_format_decimal ((double) fullest->capacity_bytes, LS_DIMENSION_BYTES);
 
     ls_check_card (out, scenario);
     g_string_append_printf (out, "memory    %s of %s on the fullest GPU (stage %u): %s\n", reserved,

@@ -39,7 +39,7 @@ void ls_check_card (GString *out, const LsScenario *scenario) {
 }
 
 static void append_cell (GString *out, double bytes) {
-  g_autofree char *text = ls_quantity_format (bytes, LS_DIMENSION_BYTES);
+  g_autofree char *text = ls_quantity_format_decimal (bytes, LS_DIMENSION_BYTES);
 
   g_string_append_printf (out, " %12s", text);
 }

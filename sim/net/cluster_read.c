@@ -438,8 +438,11 @@ static void read_storage (Reader *reader, const LsNodeSpec *node, LsStorageSpec 
   for (guint i = 0; i < node->n_nic_sets; i++)
     reachable |= node->nic_sets[i].fabric == storage->fabric;
   if (!reachable)
-    ls_config_error_at (config, reader->errors, "cluster.storage.fabric",
-                        "no adapter of the nodes is on this fabric");
+    ls_config_error_at (
+        config, reader->errors, "cluster.storage.fabric",
+        "no adapter of the nodes is on this fabric; give them a set of adapters on it "
+        "(node.nics.storage: {preset: ..., fabric: ...}; another node preset drops those "
+        "of lower files)");
 }
 
 /* Reads the one group there may be; FALSE when no node could be made of it. */

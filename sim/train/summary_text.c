@@ -20,6 +20,11 @@ static char *quantity (double value, LsDimension dimension) {
   return ls_quantity_format (value, dimension);
 }
 
+/* Sizes of memory, which readers compare. */
+static char *decimal (double value, LsDimension dimension) {
+  return ls_quantity_format_decimal (value, dimension);
+}
+
 /* 1234567.8 -> "1,234,568" */
 static char *grouped (double value) {
   g_autofree char *digits = g_strdup_printf ("%.0f", value);
@@ -63,16 +68,16 @@ static void put_time (GString *out, const LsSummary *summary) {
 }
 
 static void put_memory (GString *out, const LsMemorySummary *memory) {
-  g_autofree char *peak = quantity ((double) memory->peak_bytes, LS_DIMENSION_BYTES);
-  g_autofree char *reserved = quantity ((double) memory->reserved_bytes, LS_DIMENSION_BYTES);
-  g_autofree char *capacity = quantity ((double) memory->capacity_bytes, LS_DIMENSION_BYTES);
+  g_autofree char *peak = decimal ((double) memory->peak_bytes, LS_DIMENSION_BYTES);
+  g_autofree char *reserved = decimal ((double) memory->reserved_bytes, LS_DIMENSION_BYTES);
+  g_autofree char *capacity = decimal ((double) memory->capacity_bytes, LS_DIMENSION_BYTES);
   g_auto (GStrv) kind = g_new0 (char *, LS_N_MEMORY + 1);
 
   put_line (out, "memory", "%s of %s usable: %s", reserved, capacity,
             memory->fits ? "fits" : "DOES NOT FIT");
   put_line (out, "", "%s allocated at the peak of rank %u:", peak, memory->rank);
   for (guint i = 0; i < LS_N_MEMORY; i++)
-    kind[i] = quantity ((double) memory->by_kind[i], LS_DIMENSION_BYTES);
+    kind[i] = decimal ((double) memory->by_kind[i], LS_DIMENSION_BYTES);
   put_line (out, "", "parameters %s, gradients %s, optimizer %s,", kind[LS_MEMORY_PARAMETERS],
             kind[LS_MEMORY_GRADIENTS], kind[LS_MEMORY_OPTIMIZER]);
   put_line (out, "", "activations %s, buffers %s", kind[LS_MEMORY_ACTIVATIONS],

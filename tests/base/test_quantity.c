@@ -131,6 +131,13 @@ static const Shown shown[] = {
     {312e12, LS_DIMENSION_FLOPS_PER_S, "312 TFLOP/s"},
 };
 
+START_TEST (sizes_side_by_side_are_decimal) {
+  g_autofree char *text = ls_quantity_format_decimal (85899345920.0, LS_DIMENSION_BYTES);
+
+  ck_assert_str_eq (text, "85.9 GB");
+}
+END_TEST
+
 START_TEST (people_see_few_digits_and_fitting_units) {
   g_autofree char *text = ls_quantity_format (shown[_i].value, shown[_i].dimension);
 
@@ -184,6 +191,7 @@ static void add (TCase *tcase) {
   tcase_add_loop_test (tcase, wrong_texts_are_refused_with_the_reason, 0, G_N_ELEMENTS (refused));
   tcase_add_test (tcase, plain_numbers_are_decimal_and_finite);
   tcase_add_loop_test (tcase, people_see_few_digits_and_fitting_units, 0, G_N_ELEMENTS (shown));
+  tcase_add_test (tcase, sizes_side_by_side_are_decimal);
   tcase_add_test (tcase, exact_texts_read_back_the_same_bits);
   tcase_add_test (tcase, every_dimension_has_a_word_and_units);
 }
