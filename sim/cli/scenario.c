@@ -52,23 +52,6 @@ static void read_trace (LsConfig *config) {
     ls_config_no_effect (config, "trace.steps", "trace.level is none");
 }
 
-/* `trace` is read when a run begins; here its keys only count as read, as far as they have an effect. */
-static void touch_trace (LsConfig *config) {
-  g_autoptr (GArray) ranks = NULL;
-  g_autoptr (GArray) steps = NULL;
-  const char *level = ls_config_get_string (config, "trace.level");
-
-  ls_config_is_word (config, "trace.ranks", "all");
-  ls_config_is_word (config, "trace.steps", "all");
-  ranks = ls_config_get_indexes (config, "trace.ranks");
-  steps = ls_config_get_indexes (config, "trace.steps");
-  if (ls_config_has (config, "trace.ranks") && !g_str_equal (level, "ops"))
-    ls_config_no_effect (config, "trace.ranks",
-                         "only trace.level ops writes rows per rank and operation");
-  if (ls_config_has (config, "trace.steps") && g_str_equal (level, "none"))
-    ls_config_no_effect (config, "trace.steps", "trace.level is none");
-}
-
 /* Builds the parts from what the builder has; each part checks its own keys. */
 static void resolve (LsScenario *scenario, LsConfigBuilder *builder) {
   scenario->config = ls_config_builder_build (builder, scenario->errors);
@@ -81,10 +64,6 @@ static void resolve (LsScenario *scenario, LsConfigBuilder *builder) {
   scenario->cluster = ls_cluster_new (scenario->config, scenario->errors);
   if (scenario->cluster && ls_config_has (scenario->config, "workload"))
     scenario->workload = ls_workload_new (scenario->config, scenario->cluster, scenario->errors);
-  if (scenario->workload) {
-    touch_trace (scenario->config);
-    ls_config_warn_unused (scenario->config, scenario->errors);
-  }
   if (scenario->workload)
     ls_config_warn_unused (scenario->config, scenario->errors);
 }
