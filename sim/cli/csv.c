@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
 
 struct LsCsv {
   char *name;
@@ -152,8 +153,8 @@ LsCsv *ls_csv_read (const char *path, GError **error) {
   g_autoptr (GError) local = NULL;
   gsize length;
 
-  if (!g_file_get_contents (path, &text, &length, &local)) {
-    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "cannot read the table: %s", local->message);
+  if (!ls_file_read (path, LS_FILE_MAX, &text, &length, &local)) {
+    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s: the table %s", path, local->message);
     return NULL;
   }
   return ls_csv_parse (name, text, length, error);

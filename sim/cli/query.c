@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "base/distance.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
@@ -95,8 +96,9 @@ static char *read_sql (const char *path, GError **error) {
   g_autoptr (GError) local = NULL;
   char *text = NULL;
 
-  if (!g_file_get_contents (g_str_equal (path, "-") ? "/dev/stdin" : path, &text, NULL, &local))
-    g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "cannot read the SQL: %s", local->message);
+  if (!ls_file_read (g_str_equal (path, "-") ? "/dev/stdin" : path, LS_FILE_MAX, &text, NULL,
+                     &local))
+    g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "%s: the SQL %s", path, local->message);
   return text;
 }
 
@@ -149,8 +151,12 @@ static int run_sql (LsCli *cli, const char *path, const char *sql, GError **erro
                         .stop = ls_interrupt_flag ()};
   LsQueryResult result;
 
-  if (!database)
+  /* A database named on the line and not there is bad input, as a scenario file would be. */
+  if (!database) {
+    if (error && *error)
+      (*error)->code = LS_ERROR_USAGE;
     return 2;
+  }
   if (format)
     ls_query_format_from_name (format, &how.format);
   how.limit = ls_args_integer (cli->args, "limit", 0);

@@ -7,6 +7,8 @@
 #include <glib/gstdio.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
+
 /* What is wrong with the file as such, NULL when it can be read (transfer full). */
 static char *file_fault (const char *path) {
   GStatBuf info;
@@ -29,12 +31,8 @@ LsConfigNode *ls_config_node_read_file (const char *path, GStringChunk *names,
   g_autoptr (GError) error = NULL;
   gsize length = 0;
 
-  if (fault == NULL && !g_file_get_contents (path, &text, &length, &error)) {
-    int code = errno;
-
-    fault = g_strdup_printf ("cannot be read: %s",
-                             error->domain == G_FILE_ERROR ? g_strerror (code) : error->message);
-  }
+  if (fault == NULL && !ls_file_read (path, LS_CONFIG_FILE_MAX, &text, &length, &error))
+    fault = g_strdup (error->message);
   if (fault != NULL) {
     ls_config_errors_add (errors, LS_CONFIG_FAULT_ERROR, whole, "%s", fault);
     return NULL;
