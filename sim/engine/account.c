@@ -134,6 +134,39 @@ void ls_account_release (LsEngine *e, guint32 rank, guint stream, const LsOp *op
   ls_account_memory (e, rank, op->release_kind, -op->release_bytes, e->now_ps);
 }
 
+LsOpRecord ls_account_new_record (LsEngine *e, guint32 rank, guint stream, const LsOp *op,
+                                  const LsHistory *span, const LsActivity *activity,
+                                  gint64 busy_at_start_ps) {
+  gint64 length_ps = span->end_ps - span->start_ps;
+  LsOpRecord record = {.rank = rank,
+                       .stream = (guint16) stream,
+                       .ordinal = span->ordinal,
+                       .op = op,
+                       .counters = ls_stream_at (e, rank, stream)->counters,
+                       .ready_ps = span->ready_ps,
+                       .start_ps = span->start_ps,
+                       .end_ps = span->end_ps,
+                       .alone_ps = length_ps,
+                       .cause = span->cause,
+                       .cause_resource = LS_NO_RESOURCE,
+                       .bottleneck = LS_NO_RESOURCE,
+                       .group = LS_NO_GROUP,
+                       .last_rank = LS_NO_RANK,
+                       .peer = LS_NO_RANK};
+  if (busy_at_start_ps >= 0) {
+    gint64 busy_ps = ls_account_busy_ps (e, rank) - busy_at_start_ps;
+    record.exposed_ps =
+        stream == LS_MAIN_STREAM ? length_ps : CLAMP (length_ps - busy_ps, 0, length_ps);
+  }
+  if (activity) {
+    record.alone_ps = MIN (activity->alone_ps, length_ps);
+    record.bottleneck = activity->bottleneck;
+    record.transfer = activity->cached->transfer;
+    record.transfer_bytes = ls_activity_bytes (activity);
+  }
+  return record;
+}
+
 void ls_account_record (LsEngine *e, LsOpRecord *record) {
   for (guint o = 0; o < e->n_observers; o++)
     if (e->observers[o]->op)

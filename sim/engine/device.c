@@ -94,21 +94,14 @@ static void record_kernel (LsEngine *e, guint32 rank, guint stream, LsStream *st
   gint64 ordinal = st->position + (st->run_pc - st->pc);
   gboolean first = st->run_pc == st->pc;
   LsDevice *device = ls_device_at (e, device_of (e, rank, st));
-  LsOpRecord record = {.rank = rank,
-                       .stream = (guint16) stream,
-                       .ordinal = ordinal,
-                       .op = op,
-                       .counters = st->counters,
-                       .ready_ps = st->kernel_start_ps,
-                       .start_ps = st->kernel_start_ps,
-                       .end_ps = end_ps,
-                       .alone_ps = st->kernel_work_ps,
-                       .cause = first ? st->cause : (LsCause){rank, (guint16) stream, ordinal - 1},
-                       .cause_resource = LS_NO_RESOURCE,
-                       .bottleneck = op->hbm_usage > op->sm_usage ? device->hbm : device->sm,
-                       .group = LS_NO_GROUP,
-                       .last_rank = LS_NO_RANK,
-                       .peer = LS_NO_RANK};
+  LsHistory span = {.ordinal = ordinal,
+                    .ready_ps = st->kernel_start_ps,
+                    .start_ps = st->kernel_start_ps,
+                    .end_ps = end_ps,
+                    .cause = first ? st->cause : (LsCause){rank, (guint16) stream, ordinal - 1}};
+  LsOpRecord record = ls_account_new_record (e, rank, stream, op, &span, NULL, -1);
+  record.alone_ps = st->kernel_work_ps;
+  record.bottleneck = op->hbm_usage > op->sm_usage ? device->hbm : device->sm;
   if (op->kind == LS_OP_MEMORY)
     record.bottleneck = LS_NO_RESOURCE;
   ls_account_record (e, &record);

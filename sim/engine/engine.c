@@ -226,21 +226,7 @@ static void delay_end (LsEngine *e, guint32 rank, guint stream) {
   LsHistory entry = {st->position, st->ready_ps, st->start_ps, e->now_ps,
                      st->cause,    op->part,     op->part};
   ls_account_ended (e, rank, stream, &entry);
-  LsOpRecord record = {.rank = rank,
-                       .stream = (guint16) stream,
-                       .ordinal = st->position,
-                       .op = op,
-                       .counters = st->counters,
-                       .ready_ps = st->ready_ps,
-                       .start_ps = st->start_ps,
-                       .end_ps = e->now_ps,
-                       .alone_ps = e->now_ps - st->start_ps,
-                       .cause = st->cause,
-                       .cause_resource = LS_NO_RESOURCE,
-                       .bottleneck = LS_NO_RESOURCE,
-                       .group = LS_NO_GROUP,
-                       .last_rank = LS_NO_RANK,
-                       .peer = LS_NO_RANK};
+  LsOpRecord record = ls_account_new_record (e, rank, stream, op, &entry, NULL, -1);
   if (ls_rank_at (e, rank)->observed)
     ls_account_record (e, &record);
   if (op->flags & LS_OP_MARK)

@@ -69,6 +69,11 @@ guint8 ls_account_blame (LsEngine *e, LsCause cause, guint8 wait_part);
 void ls_account_memory (LsEngine *e, guint32 rank, guint kind, gint64 bytes, gint64 t_ps);
 void ls_account_claim (LsEngine *e, guint32 rank, guint stream, const LsOp *op);
 void ls_account_release (LsEngine *e, guint32 rank, guint stream, const LsOp *op);
+/* Record of an operation that ran as `span` says; `activity` NULL: it moved nothing; exposure is
+ * counted from `busy_at_start_ps` of the main stream (< 0: it has none). The caller adds the rest. */
+LsOpRecord ls_account_new_record (LsEngine *e, guint32 rank, guint stream, const LsOp *op,
+                                  const LsHistory *span, const LsActivity *activity,
+                                  gint64 busy_at_start_ps);
 void ls_account_record (LsEngine *e, LsOpRecord *record);
 void ls_account_mark (LsEngine *e, guint32 rank, const LsOp *op, const gint32 *counters);
 

@@ -63,6 +63,7 @@ typedef struct {
   gint64 first_ready_ps, last_ready_ps;
   LsInt128 sum_ready_ps;
   guint32 last_rank;
+  LsCause last_cause; /* what let the last member come */
   guint8 blame;
   gint64 start_ps;
   guint32 activity;

@@ -28,42 +28,17 @@ static LsCachedTransfer *transfer_of (LsEngine *e, guint32 number, guint descrip
   return cached;
 }
 
-static void record_member (LsEngine *e, const LsGroup *group, guint32 number, guint32 rank,
-                           guint stream, const LsOp *op, const LsActivity *activity) {
+static void record_member (LsEngine *e, const LsGroup *group, guint32 number, const LsHistory *span,
+                           guint32 rank, guint stream, const LsActivity *activity) {
   LsStream *st = ls_stream_at (e, rank, stream);
-  gint64 busy_ps = ls_account_busy_ps (e, rank) - st->busy_at_start_ps;
-  gint64 length_ps = e->now_ps - st->start_ps;
-  const LsTransfer *transfer = activity ? activity->cached->transfer : NULL;
-  LsOpRecord record = {.rank = rank,
-                       .stream = (guint16) stream,
-                       .ordinal = st->position,
-                       .op = op,
-                       .counters = st->counters,
-                       .ready_ps = st->ready_ps,
-                       .start_ps = st->start_ps,
-                       .end_ps = e->now_ps,
-                       .alone_ps = activity ? MIN (activity->alone_ps, length_ps) : length_ps,
-                       .exposed_ps =
-                           stream == LS_MAIN_STREAM ? length_ps : MAX (length_ps - busy_ps, 0),
-                       .cause_resource = LS_NO_RESOURCE,
-                       .bottleneck = activity ? activity->bottleneck : LS_NO_RESOURCE,
-                       .group = number,
-                       .sequence = group->sequence,
-                       .first_ready_ps = group->first_ready_ps,
-                       .last_ready_ps = group->last_ready_ps,
-                       .last_rank = group->last_rank,
-                       .peer = LS_NO_RANK,
-                       .transfer = transfer,
-                       .transfer_bytes = activity ? ls_activity_bytes (activity) : 0};
-  /* What let it start is what let the last member come. */
-  guint32 last = group->last_rank;
-  for (guint32 i = 0; last != rank && i < group->n; i++)
-    if (group->ranks[i] == last) {
-      record.cause = ls_stream_at (e, last, group->streams[i])->cause;
-      ls_account_record (e, &record);
-      return;
-    }
-  record.cause = st->cause;
+  LsOpRecord record = ls_account_new_record (e, rank, stream, member_op (e, rank, stream), span,
+                                             activity, st->busy_at_start_ps);
+  record.group = number;
+  record.sequence = group->sequence;
+  record.first_ready_ps = group->first_ready_ps;
+  record.last_ready_ps = group->last_ready_ps;
+  record.last_rank = group->last_rank;
+  record.cause = group->last_cause; /* what let the last member come let it start */
   ls_account_record (e, &record);
 }
 
@@ -90,7 +65,7 @@ static void end_member (LsEngine *e, LsGroup *group, guint32 number, guint32 pos
                      .blame = group->blame};
   ls_account_ended (e, rank, stream, &entry);
   if (state->observed)
-    record_member (e, group, number, rank, stream, op, activity);
+    record_member (e, group, number, &entry, rank, stream, activity);
   if (op->flags & LS_OP_MARK)
     ls_account_mark (e, rank, op, st->counters);
 }
@@ -127,8 +102,8 @@ static void start_meeting (LsEngine *e, guint32 number) {
       last_stream = group->streams[i];
   }
   const LsOp *op = member_op (e, group->last_rank, last_stream);
-  group->blame =
-      ls_account_blame (e, ls_stream_at (e, group->last_rank, last_stream)->cause, op->wait_part);
+  group->last_cause = ls_stream_at (e, group->last_rank, last_stream)->cause;
+  group->blame = ls_account_blame (e, group->last_cause, op->wait_part);
   LsInt128 waited = (LsInt128) group->n * e->now_ps - group->sum_ready_ps;
   ls_rank_at (e, group->last_rank)->caused_wait_ps += (gint64) waited;
   if (group->n == 1) {

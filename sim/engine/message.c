@@ -99,35 +99,18 @@ static void record_side (LsEngine *e, const LsMessage *message, gboolean sending
   guint32 rank = sending ? channel->from : channel->to,
           other = sending ? channel->to : channel->from;
   guint stream = sending ? message->send_stream : message->recv_stream;
-  LsStream *st = ls_stream_at (e, rank, stream);
-  gint64 busy_ps =
-      ls_account_busy_ps (e, rank) - (sending ? message->send_busy_ps : message->recv_busy_ps);
-  gint64 length_ps = entry->end_ps - entry->start_ps;
-  LsOpRecord record = {.rank = rank,
-                       .stream = (guint16) stream,
-                       .ordinal = entry->ordinal,
-                       .op = op,
-                       .counters = st->counters,
-                       .ready_ps = entry->ready_ps,
-                       .start_ps = entry->start_ps,
-                       .end_ps = entry->end_ps,
-                       .alone_ps = activity ? MIN (activity->alone_ps, length_ps) : length_ps,
-                       .exposed_ps = stream == LS_MAIN_STREAM
-                                         ? length_ps
-                                         : CLAMP (length_ps - busy_ps, 0, length_ps),
-                       .cause = entry->cause,
-                       .cause_resource = LS_NO_RESOURCE,
-                       .bottleneck = activity ? activity->bottleneck : LS_NO_RESOURCE,
-                       .group = channel->group,
-                       .sequence = message->sequence,
-                       .first_ready_ps = entry->ready_ps,
-                       .last_ready_ps = entry->start_ps,
-                       .last_rank = entry->ready_ps < entry->start_ps ? other : rank,
-                       .peer = other,
-                       .transfer = activity ? activity->cached->transfer : NULL,
-                       .transfer_bytes = activity ? ls_activity_bytes (activity) : 0};
-  if (entry->ready_ps < entry->start_ps) {
+  LsOpRecord record =
+      ls_account_new_record (e, rank, stream, op, entry, activity,
+                             sending ? message->send_busy_ps : message->recv_busy_ps);
+  record.group = channel->group;
+  record.sequence = message->sequence;
+  record.first_ready_ps = entry->ready_ps;
+  record.last_ready_ps = entry->start_ps;
+  record.last_rank = rank;
+  record.peer = other;
+  if (entry->ready_ps < entry->start_ps) { /* it waited for the other side */
     guint other_stream = sending ? message->recv_stream : message->send_stream;
+    record.last_rank = other;
     record.cause = ls_stream_at (e, other, other_stream)->cause;
   }
   ls_account_record (e, &record);
@@ -365,28 +348,8 @@ void ls_copy_ended (LsEngine *e, guint32 rank, guint32 stream, guint32 number) {
                      .part = op->part,
                      .blame = op->wait_part};
   ls_account_ended (e, rank, stream, &entry);
-  gint64 length_ps = e->now_ps - st->start_ps;
-  gint64 busy_ps = ls_account_busy_ps (e, rank) - st->busy_at_start_ps;
-  LsOpRecord record = {.rank = rank,
-                       .stream = (guint16) stream,
-                       .ordinal = st->position,
-                       .op = op,
-                       .counters = st->counters,
-                       .ready_ps = st->ready_ps,
-                       .start_ps = st->start_ps,
-                       .end_ps = e->now_ps,
-                       .alone_ps = MIN (activity->alone_ps, length_ps),
-                       .exposed_ps = stream == LS_MAIN_STREAM
-                                         ? length_ps
-                                         : CLAMP (length_ps - busy_ps, 0, length_ps),
-                       .cause = st->cause,
-                       .cause_resource = LS_NO_RESOURCE,
-                       .bottleneck = activity->bottleneck,
-                       .group = LS_NO_GROUP,
-                       .last_rank = LS_NO_RANK,
-                       .peer = LS_NO_RANK,
-                       .transfer = transfer,
-                       .transfer_bytes = ls_activity_bytes (activity)};
+  LsOpRecord record =
+      ls_account_new_record (e, rank, stream, op, &entry, activity, st->busy_at_start_ps);
   if (ls_rank_at (e, rank)->observed)
     ls_account_record (e, &record);
   if (op->flags & LS_OP_MARK)
