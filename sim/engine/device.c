@@ -101,9 +101,8 @@ static void record_kernel (LsEngine *e, guint32 rank, guint stream, LsStream *st
                     .cause = first ? st->cause : (LsCause){rank, (guint16) stream, ordinal - 1}};
   LsOpRecord record = ls_account_new_record (e, rank, stream, op, &span, NULL, -1);
   record.alone_ps = st->kernel_work_ps;
-  record.bottleneck = op->hbm_usage > op->sm_usage ? device->hbm : device->sm;
-  if (op->kind == LS_OP_MEMORY)
-    record.bottleneck = LS_NO_RESOURCE;
+  if (op->hbm_usage > 0 || op->sm_usage > 0)
+    record.bottleneck = op->hbm_usage > op->sm_usage ? device->hbm : device->sm;
   ls_account_record (e, &record);
 }
 
