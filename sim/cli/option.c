@@ -159,9 +159,24 @@ static GOptionContext *context_new (LsArgs *args) {
   return context;
 }
 
+/* `--force=no`: GOption would drop the value and force; @word is refused instead. */
+static gboolean check_flag (const LsArgs *args, const char *word, GError **error) {
+  const char *value = strchr (word, '=');
+  g_autofree char *name = value ? g_strndup (word, (gsize) (value - word)) : NULL;
+  const LsOption *option =
+      name && g_str_has_prefix (name, "--") ? ls_option_find (args->tables, name + 2) : NULL;
+
+  if (!option || option->kind != LS_OPTION_FLAG)
+    return TRUE;
+  g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "%s takes no value; leave out '%s' or the option",
+               name, value);
+  return FALSE;
+}
+
 /* The arguments GOption is to see: pairs doubled, what follows `--` moved to @rest. */
-static GPtrArray *prepare (const LsArgs *args, const char *const *argv, GPtrArray *rest) {
-  GPtrArray *out = g_ptr_array_new ();
+static GPtrArray *prepare (const LsArgs *args, const char *const *argv, GPtrArray *rest,
+                           GError **error) {
+  g_autoptr (GPtrArray) out = g_ptr_array_new_with_free_func (g_free);
   guint i = 0;
 
   g_ptr_array_add (out, g_strdup ("lockstep"));
@@ -169,6 +184,8 @@ static GPtrArray *prepare (const LsArgs *args, const char *const *argv, GPtrArra
     const LsOption *option =
         g_str_has_prefix (argv[i], "--") ? ls_option_find (args->tables, argv[i] + 2) : NULL;
 
+    if (!check_flag (args, argv[i], error))
+      return NULL;
     g_ptr_array_add (out, g_strdup (argv[i]));
     if (option && option->kind != LS_OPTION_FLAG && argv[i + 1]) {
       g_ptr_array_add (out, g_strdup (argv[++i]));
@@ -181,7 +198,7 @@ static GPtrArray *prepare (const LsArgs *args, const char *const *argv, GPtrArra
   for (; argv[i] && argv[i + 1]; i++)
     g_ptr_array_add (rest, g_strdup (argv[i + 1]));
   g_ptr_array_add (out, NULL);
-  return out;
+  return g_steal_pointer (&out);
 }
 
 /* GOption's words for an unknown option, with ours about what was meant. */
@@ -229,6 +246,7 @@ LsArgs *ls_args_parse (const LsOption *const *tables, const char *const *argv, G
   g_autoptr (GError) local = NULL;
   g_autoptr (GOptionContext) context = NULL;
   g_autoptr (GPtrArray) rest = g_ptr_array_new_with_free_func (g_free);
+  GPtrArray *words;
   g_auto (GStrv) strv = NULL;
 
   args->tables = tables;
@@ -236,7 +254,10 @@ LsArgs *ls_args_parse (const LsOption *const *tables, const char *const *argv, G
   g_array_set_clear_func (args->given, given_clear);
   args->settings = g_ptr_array_new_with_free_func (setting_free);
   args->positional = g_ptr_array_new_with_free_func (g_free);
-  strv = (GStrv) g_ptr_array_free (prepare (args, argv, rest), FALSE);
+  words = prepare (args, argv, rest, error);
+  if (!words)
+    return NULL;
+  strv = (GStrv) g_ptr_array_free (words, FALSE);
   context = context_new (args);
   if (!g_option_context_parse_strv (context, &strv, &local)) {
     explain_unknown (args, local, error);

@@ -242,8 +242,8 @@ static void read_intra (Reader *reader, const char *base, LsNodeSpec *node) {
   if (kind != NULL)
     node->joint = (LsJoint) index_of (kind, joint_word, LS_N_JOINTS);
   if (node->joint == LS_JOINT_TORUS)
-    ls_config_error_at (reader->config, reader->errors, base,
-                        "nodes joined as a torus are not supported yet");
+    fault (reader, base, has (reader, base, "preset") ? "preset" : "intra",
+           "not yet: nodes joined as a torus");
   if (node->joint == LS_JOINT_CUBE_MESH && node->gpus != 8)
     fault (reader, base, "intra.kind",
            "a cube mesh has 8 accelerators; set gpus: 8 or another kind");

@@ -58,10 +58,16 @@ END_TEST
 static const struct {
   const char *command, *line, *says;
 } wrong[] = {
-    {"run", "--jsno", "did you mean --json"},    {"run", "--seed x", "whole number"},
-    {"run", "--seed -1", "whole number"},        {"run", "--set", "--set"},
-    {"run", "--color blue", "auto always"},      {"run", "-Z", "unknown option -Z"},
-    {"run", "--trace op", "did you mean 'ops'"}, {"list", "--set a=1", "unknown option"},
+    {"run", "--jsno", "did you mean --json"},
+    {"run", "--seed x", "whole number"},
+    {"run", "--seed -1", "whole number"},
+    {"run", "--set", "--set"},
+    {"run", "--color blue", "auto always"},
+    {"run", "-Z", "unknown option -Z"},
+    {"run", "--trace op", "did you mean 'ops'"},
+    {"list", "--set a=1", "unknown option"},
+    {"run", "--force=no", "--force takes no value"},
+    {"query", "--json=3", "takes no value"},
 };
 
 START_TEST (wrong_lines) {
