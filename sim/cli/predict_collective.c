@@ -1,6 +1,7 @@
 /* Rows of collectives: which cluster they mean, and how long the operation takes alone on it. */
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/quantity.h"
 #include "cli/predict.h"
@@ -153,6 +154,7 @@ void ls_predict_collective (LsPrediction *out, const LsCsv *csv, guint row,
   out->skipped = read_job (csv, row, &job);
   if (out->skipped)
     return;
+  LS_REQUIRE (job.node, "a collective row without a node shape is skipped");
   out->gpu = job.node->gpu;
   out->scenario = write_scenario (&job);
   if (how->dry)
