@@ -19,6 +19,10 @@ void ls_interrupt_install (void) {
   sigemptyset (&action.sa_mask);
   sigaction (SIGINT, &action, NULL);
   sigaction (SIGTERM, &action, NULL);
+  /* A file larger than the user's limit is then a failed write, like a full disk, and not a death
+   * that leaves half a database. */
+  action.sa_handler = SIG_IGN;
+  sigaction (SIGXFSZ, &action, NULL);
 }
 
 gboolean ls_interrupt_requested (void) {
