@@ -15,5 +15,6 @@ under_valgrind () {
 under_valgrind run topologies/dgx-h100.yaml workloads/llama2-7b-zero3.yaml --set cluster.nodes=1 -o quickstart.db
 says out "step time"
 under_valgrind check topologies/dgx-h100.yaml workloads/llama2-7b-zero3.yaml --memory
+under_valgrind run topologies/dgx-h100.yaml workloads/llama2-7b-zero3.yaml --set cluster.nodes=1 --trace none --json
 under_valgrind query quickstart.db time_breakdown
 finish
