@@ -65,7 +65,6 @@ typedef struct {
   guint32 last_rank;
   LsCause last_cause; /* what let the last member come */
   guint8 blame;
-  gint64 start_ps;
   guint32 activity;
   GPtrArray *cached; /* LsCachedTransfer by descriptor */
 } LsGroup;
@@ -107,7 +106,6 @@ struct LsEngine {
   GArray *resource_per_s;   /* double */
   GArray *resource_device;  /* guint32: device whose memory it is */
   GArray *resource_carried; /* LsInt128: bytes x usage */
-  GArray *resource_watched; /* guint8: rate observers want it */
   GArray *devices;          /* LsDevice */
   GArray *dirty_devices;    /* guint32 */
   GArray *sharers;          /* LsSharer, scratch of device.c */
@@ -121,12 +119,11 @@ struct LsEngine {
   GArray *free_messages;
   GArray *activities; /* LsActivity */
   GArray *free_activities;
-  GArray *starting;  /* guint32 activities that begin to load at this instant */
-  GPtrArray *copies; /* LsCachedTransfer by rank x descriptor */
-  GHashTable *copy_of;
-  GArray *timers;    /* LsTimer by event slot */
-  GPtrArray *tables; /* const gint64 * */
-  GArray *todo;      /* LsStreamRef to advance */
+  GArray *starting;    /* guint32 activities that begin to load at this instant */
+  GHashTable *copy_of; /* LsCachedTransfer by rank and descriptor */
+  GArray *timers;      /* LsTimer by event slot */
+  GPtrArray *tables;   /* const gint64 * */
+  GArray *todo;        /* LsStreamRef to advance */
   const LsExpander *expander;
   gpointer expander_self;
   const LsObserver *observers[4];

@@ -91,7 +91,6 @@ void ls_group_ended (LsEngine *e, guint32 number) {
 /* The last member has come. */
 static void start_meeting (LsEngine *e, guint32 number) {
   LsGroup *group = ls_group_at (e, number);
-  group->start_ps = e->now_ps;
   guint last_stream = 0;
   for (guint32 i = 0; i < group->n; i++) {
     LsStream *st = ls_stream_at (e, group->ranks[i], group->streams[i]);

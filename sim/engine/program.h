@@ -45,7 +45,6 @@ enum {
   LS_OP_WORK_TABLE = 1 << 2, /* work_ps / bytes of the transfer come from per-rank table `table` */
   LS_OP_PEER_TABLE = 1 << 3, /* peer (a group position) comes from per-rank table `peer` */
   LS_OP_PEER_RELATIVE = 1 << 4, /* peer is added to the rank's own group position */
-  LS_OP_CANCELLABLE = 1 << 5,   /* reserved for policies that cancel by name */
 };
 
 /* label = first + step x counter[level]; level < 0: the constant `first`; first < 0 and level < 0: none. */

@@ -268,6 +268,7 @@ static void fix_flow (LsSharing *sharing, guint32 number, gint64 rate, guint32 b
     if (resource->stamp != sharing->stamp)
       continue;
     resource->left -= (LsInt128) rate * flow->usages[i].usage;
+    LS_REQUIRE (resource->left >= 0, "resource %u above its capacity", flow->usages[i].resource);
     resource->open_usage -= flow->usages[i].usage;
     resource->level_stale = TRUE;
   }
