@@ -23,9 +23,43 @@ typedef struct {
   const LsUsage *usages;
 } LsPhase;
 
+/* One message of the message model. */
+typedef struct {
+  guint32 to; /* position in the group */
+  gint64 bytes;
+} LsRoundMessage;
+
+/* A collective as single messages, in rounds: what the message model runs in place of phases. Positions
+ * count the members of the group from 0.
+ *
+ * Model:      `launch_ps` after the last member has come, round 0 begins. A member sends what it has to
+ *             send in round r when all that it receives in the rounds before has arrived and all that it
+ *             sent in the rounds before has ended; the messages that one member sends in one round start
+ *             together. A message waits the latency of its path, loading nothing, and then moves its bytes
+ *             over the path's resources at a max-min fair rate. A member is done when it has sent and
+ *             received all of its own.
+ * Invariants: functions are pure; every message that is sent in round r is counted by its receiver in
+ *             round r.
+ */
+typedef struct {
+  guint32 n_rounds;
+  gint64 launch_ps;
+  /* The k-th message (k = 0, 1, ...) that `from` sends in `round`; FALSE: there is none. */
+  gboolean (*send) (gconstpointer self, guint32 from, guint32 round, guint32 k,
+                    LsRoundMessage *message);
+  /* How many messages `to` receives in `round`. */
+  guint32 (*receives) (gconstpointer self, guint32 to, guint32 round);
+  /* The path of a message of `bytes` in `round`: latency, cap and usages per byte (`work_bytes` means
+   * nothing). What it points to lives as long as the table. */
+  void (*path) (gconstpointer self, guint32 from, guint32 to, guint32 round, gint64 bytes,
+                LsPhase *path);
+  gconstpointer self;
+} LsRoundTable;
+
 typedef struct {
   guint32 n_phases;
   const LsPhase *phases;
+  const LsRoundTable *rounds; /* NULL: the fluid model, by phases */
   gint64
       sm_held; /* fraction of each member's SMs held from its arrival to the end (usage fixed point) */
   gint64
