@@ -35,8 +35,10 @@ static void refresh (LsEngine *e, LsCachedTransfer *cached) {
   cached->epoch = e->capacity_epoch;
   for (guint32 p = 0; p < cached->transfer->n_phases; p++) {
     const LsPhase *phase = &cached->transfer->phases[p];
-    cached->alone_rate[p] = ls_sharing_alone_rate (e->sharing, phase->rate_cap, phase->n_usages,
-                                                   phase->usages, &cached->bottleneck[p]);
+    gboolean folded = phase->alone != NULL;
+    cached->alone_rate[p] = ls_sharing_alone_rate (
+        e->sharing, phase->rate_cap, folded ? phase->n_alone : phase->n_usages,
+        folded ? phase->alone : phase->usages, &cached->bottleneck[p]);
   }
 }
 
@@ -141,8 +143,7 @@ static void account_rate (LsEngine *e, guint32 n_usages, const LsUsage *usages, 
     guint32 number = device_of[usages[i].resource];
     if (number != LS_NONE) {
       LsDevice *device = ls_device_at (e, number);
-      device->hbm_used += ls_rate_times_usage (new_rate, usages[i].usage) -
-                          ls_rate_times_usage (old_rate, usages[i].usage);
+      device->hbm_used += ((LsInt128) new_rate - old_rate) * usages[i].usage;
       if (device->active->len > 0)
         ls_device_touch (e, number);
     }
@@ -188,8 +189,10 @@ static gint64 compute_factor (LsEngine *e, const LsActivity *activity) {
   const LsGroup *group = ls_group_at (e, activity->owner);
   guint32 busy = 0;
   for (guint32 i = 0; i < group->n; i++)
-    busy += ls_stream_at (e, group->ranks[i], LS_MAIN_STREAM)->state == LS_STREAM_RUNNING;
-  return LS_USAGE_ONE - (gint64) ((LsInt128) (LS_USAGE_ONE - beside) * busy / MAX (group->n, 1u));
+    if (ls_stream_at (e, group->ranks[i], LS_MAIN_STREAM)->state == LS_STREAM_RUNNING)
+      busy += ls_group_count (group, i);
+  return LS_USAGE_ONE -
+         (gint64) ((LsInt128) (LS_USAGE_ONE - beside) * busy / MAX (group->size, 1u));
 }
 
 static void start_loading (LsEngine *e, guint32 number) {

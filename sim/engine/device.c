@@ -56,7 +56,9 @@ static gint64 available_sm (const LsDevice *device) {
 static gint64 available_hbm (const LsDevice *device) {
   if (device->hbm_used == 0 || device->hbm_rate == 0)
     return LS_USAGE_ONE;
-  gint64 left = MAX (device->hbm_rate - device->hbm_used, 0);
+  /* What is used rounds up, so that shares never overfill. */
+  gint64 used = (gint64) ((device->hbm_used + (LS_USAGE_ONE - 1)) >> LS_USAGE_BITS);
+  gint64 left = MAX (device->hbm_rate - used, 0);
   return (gint64) (((LsInt128) left << LS_USAGE_BITS) / device->hbm_rate);
 }
 
@@ -207,10 +209,10 @@ static void set_shares (LsEngine *e, LsStreamRef ref, gint64 sm_share, gint64 hb
 
 /* One round of progressive filling: the level at which SMs, memory or the cap of 1 is reached. */
 static gint64 sharer_level (const LsSharer *sharers, guint n, gint64 left, gsize usage_offset) {
-  gint64 open = 0;
+  LsInt128 open = 0;
   for (guint i = 0; i < n; i++)
     if (!sharers[i].fixed)
-      open += G_STRUCT_MEMBER (gint64, sharers[i].op, usage_offset);
+      open += (LsInt128) sharers[i].weight * G_STRUCT_MEMBER (gint64, sharers[i].op, usage_offset);
   if (open == 0)
     return LS_RATE_MAX;
   LsInt128 level = ((LsInt128) left << LS_RATE_BITS) / open;
@@ -222,11 +224,12 @@ static gint64 sharer_left (const LsSharer *sharers, guint n, gint64 share, gsize
   LsInt128 left = (LsInt128) share << LS_RATE_BITS;
   for (guint i = 0; i < n; i++)
     if (sharers[i].fixed)
-      left -= (LsInt128) sharers[i].rate * G_STRUCT_MEMBER (gint64, sharers[i].op, usage_offset);
+      left -= (LsInt128) sharers[i].rate * sharers[i].weight *
+              G_STRUCT_MEMBER (gint64, sharers[i].op, usage_offset);
   return left > 0 ? (gint64) (left >> LS_RATE_BITS) : 0;
 }
 
-/* Max-min fair rates of `n` kernels that run at once on shares `sm` and `hbm`. */
+/* Max-min fair rates of `n` kernels (each as often as it weighs) that run at once on shares `sm` and `hbm`. */
 static void share_device (LsSharer *sharers, guint n, gint64 sm, gint64 hbm) {
   const gsize sm_offset = G_STRUCT_OFFSET (LsOp, sm_usage),
               hbm_offset = G_STRUCT_OFFSET (LsOp, hbm_usage);
@@ -252,12 +255,19 @@ static void share_device (LsSharer *sharers, guint n, gint64 sm, gint64 hbm) {
   }
 }
 
+/* Kernels that the stream's kernel stands for on its device. */
+static guint32 weight_on (LsEngine *e, LsStreamRef ref) {
+  return ls_stream_at (e, ref.rank, ref.stream)->device_kind ? ls_rank_at (e, ref.rank)->host_weight
+                                                             : 1;
+}
+
 /* The kernel that a stream is in; one whose run has just ended takes nothing. */
 static LsSharer sharer_of (LsEngine *e, LsStreamRef ref) {
   LsStream *st = ls_stream_at (e, ref.rank, ref.stream);
   gboolean ended = st->run_pc >= run_end (e, ref.rank, ref.stream, st->pc);
   guint32 pc = ended ? st->run_pc - 1 : st->run_pc;
   return (LsSharer){.op = &ls_instruction_at (e, ref.rank, ref.stream, pc)->op,
+                    .weight = weight_on (e, ref),
                     .rate = ended ? 0 : LS_RATE_ONE,
                     .fixed = ended};
 }
@@ -290,7 +300,8 @@ void ls_device_settle (LsEngine *e) {
     if (device->active->len == 0)
       continue;
     gint64 sm = available_sm (device), hbm = available_hbm (device);
-    if (device->active->len == 1)
+    if (device->active->len == 1 &&
+        weight_on (e, g_array_index (device->active, LsStreamRef, 0)) == 1)
       set_shares (e, g_array_index (device->active, LsStreamRef, 0), sm, hbm, -1);
     else
       settle_shared (e, device, sm, hbm);

@@ -23,6 +23,9 @@ static void clear_group (gpointer data) {
   g_free (group->ranks);
   g_free (group->streams);
   g_free (group->here);
+  g_free (group->counts);
+  g_free (group->peers);
+  g_free (group->positions);
   g_ptr_array_unref (group->cached);
 }
 
@@ -133,6 +136,7 @@ guint ls_engine_add_rank (LsEngine *e, LsProgram *program, guint device, guint h
   LsRankState state = {.program = program ? ls_program_ref (program) : NULL,
                        .device = device == LS_NO_INDEX ? LS_NONE : device,
                        .host_device = host_device == LS_NO_INDEX ? LS_NONE : host_device,
+                       .host_weight = 1,
                        .first_stream = e->streams->len,
                        .n_streams = program ? (guint16) program->n_streams : 0,
                        .slots = array_of (sizeof (LsSlotEntry), NULL)};
@@ -156,6 +160,7 @@ guint ls_engine_add_rank (LsEngine *e, LsProgram *program, guint device, guint h
 guint ls_engine_add_group (LsEngine *e, const guint *ranks, guint n_ranks, guint axis) {
   LS_REQUIRE (n_ranks > 0, "an empty group");
   LsGroup group = {.n = n_ranks,
+                   .size = n_ranks,
                    .axis = axis,
                    .ranks = g_new (guint32, n_ranks),
                    .streams = g_new0 (guint16, n_ranks),
@@ -169,15 +174,42 @@ guint ls_engine_add_group (LsEngine *e, const guint *ranks, guint n_ranks, guint
   return e->groups->len - 1;
 }
 
-void ls_engine_set_slot (LsEngine *e, guint rank, guint slot, guint number) {
+guint ls_engine_add_folded_group (LsEngine *e, const LsFoldedGroup *folded, guint axis) {
+  guint number = ls_engine_add_group (e, folded->ranks, folded->n, axis);
+  LsGroup *group = ls_group_at (e, number);
+  gsize n = folded->n;
+  guint32 sum = 0;
+  for (guint i = 0; i < folded->n; i++)
+    sum += folded->counts[i];
+  LS_REQUIRE (sum == folded->size, "a folded group of %u has %u members", folded->size, sum);
+  group->size = folded->size;
+  group->counts = g_memdup2 (folded->counts, n * sizeof *group->counts);
+  group->positions = g_memdup2 (folded->positions, n * sizeof *group->positions);
+  group->peers = g_memdup2 (folded->peers, n * folded->size * sizeof *group->peers);
+  return number;
+}
+
+void ls_engine_set_host_weight (LsEngine *e, guint rank, guint weight) {
+  LS_REQUIRE (weight > 0 && !e->started, "rank %u stands for %u on its host", rank, weight);
+  ls_rank_at (e, rank)->host_weight = weight;
+}
+
+void ls_engine_set_slot_at (LsEngine *e, guint rank, guint slot, guint number, guint position) {
   GArray *slots = ls_rank_at (e, rank)->slots;
   LsSlotEntry none = {LS_NONE, 0};
+  LS_REQUIRE (position < ls_group_at (e, number)->n &&
+                  ls_group_at (e, number)->ranks[position] == rank,
+              "rank %u is not member %u of group %u", rank, position, number);
   while (slots->len <= slot)
     g_array_append_val (slots, none);
-  LsGroup *group = ls_group_at (e, number);
+  g_array_index (slots, LsSlotEntry, slot) = (LsSlotEntry){number, position};
+}
+
+void ls_engine_set_slot (LsEngine *e, guint rank, guint slot, guint number) {
+  const LsGroup *group = ls_group_at (e, number);
   for (guint32 i = 0; i < group->n; i++)
     if (group->ranks[i] == rank) {
-      g_array_index (slots, LsSlotEntry, slot) = (LsSlotEntry){number, i};
+      ls_engine_set_slot_at (e, rank, slot, number, i);
       return;
     }
   LS_REQUIRE (FALSE, "rank %u is not a member of group %u", rank, number);

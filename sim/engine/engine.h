@@ -34,8 +34,23 @@ guint ls_engine_device_memory (const LsEngine *engine, guint device); /* resourc
 guint ls_engine_add_rank (LsEngine *engine, LsProgram *program, guint device, guint host_device);
 /* A group of distinct ranks, in position order. `axis` is the caller's numbering. A rank may be in it once. */
 guint ls_engine_add_group (LsEngine *engine, const guint *ranks, guint n_ranks, guint axis);
-/* `slot` of `rank` (LsOp.slot) now means `group`, of which it must be a member. */
+/* A group some of whose members stand for others that do the same at the same time (folding): the
+ * transfers of its collectives are those of all groups like it, with LsPhase.alone. Of members that come
+ * last together the first in `ranks` counts as the last. */
+typedef struct {
+  guint n, size;            /* members that run, members that there are */
+  const guint32 *ranks;     /* [n], distinct */
+  const guint32 *counts;    /* [n], sum to `size` */
+  const guint32 *positions; /* [n]: of each in the group that it is in itself; NULL: 0 .. n - 1 */
+  const guint32 *peers; /* [n x size]: rank that runs for each position of that group, for sends and
+                               receives; a rank may stand for its own peer; NULL: there are none */
+} LsFoldedGroup;
+guint ls_engine_add_folded_group (LsEngine *engine, const LsFoldedGroup *group, guint axis);
+/* Ranks on its host for which the rank runs host operations; 1 unless set. */
+void ls_engine_set_host_weight (LsEngine *engine, guint rank, guint weight);
+/* `slot` of `rank` (LsOp.slot) now means `group`, of which it must be a member; the second form says which. */
 void ls_engine_set_slot (LsEngine *engine, guint rank, guint slot, guint group);
+void ls_engine_set_slot_at (LsEngine *engine, guint rank, guint slot, guint group, guint position);
 /* values[rank], borrowed, for LS_OP_WORK_TABLE / LS_OP_PEER_TABLE; returns the table's number. */
 guint ls_engine_add_table (LsEngine *engine, const gint64 *values);
 void ls_engine_set_expander (LsEngine *engine, const LsExpander *expander, gpointer self);
@@ -87,7 +102,7 @@ double ls_engine_resource_per_s (const LsEngine *engine, guint resource);
 double ls_engine_resource_carried (const LsEngine *engine,
                                    guint resource); /* units carried so far by ended transfers */
 guint ls_engine_n_groups (const LsEngine *engine);
-guint ls_engine_group_size (const LsEngine *engine, guint group);
+guint ls_engine_group_size (const LsEngine *engine, guint group); /* members that run */
 guint ls_engine_group_axis (const LsEngine *engine, guint group);
 const guint32 *ls_engine_group_ranks (const LsEngine *engine, guint group);
 LsProgram *ls_engine_rank_program (const LsEngine *engine, guint rank); /* (transfer none) */

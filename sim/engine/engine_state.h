@@ -53,6 +53,11 @@ typedef struct {
 
 typedef struct {
   guint32 n, axis;
+  guint32 size;    /* members that there are; n of them run, the others are like them */
+  guint32 *counts; /* how many members each of the n stands for; NULL: one */
+  guint32
+      *peers; /* [member x size + position]: the rank that runs for that position; NULL: `ranks` */
+  guint32 *positions; /* of the n among the `size`; NULL: 0 .. n - 1 */
   guint32 *ranks;
   guint16 *streams; /* of the arrived members */
   guint8 *here;     /* arrived */
@@ -62,7 +67,7 @@ typedef struct {
   gboolean cancelled;
   gint64 first_ready_ps, last_ready_ps;
   LsInt128 sum_ready_ps;
-  guint32 last_rank;
+  guint32 last_rank, last_member;
   LsCause last_cause; /* what let the last member come */
   guint8 blame;
   guint32 activity;
@@ -152,6 +157,10 @@ static inline LsDevice *ls_device_at (LsEngine *e, guint32 device) {
 }
 static inline LsGroup *ls_group_at (LsEngine *e, guint32 group) {
   return &((LsGroup *) (gpointer) e->groups->data)[group];
+}
+/* Members that the i-th running one stands for. */
+static inline guint32 ls_group_count (const LsGroup *group, guint32 i) {
+  return group->counts ? group->counts[i] : 1;
 }
 static inline LsActivity *ls_activity_at (LsEngine *e, guint32 activity) {
   return &((LsActivity *) (gpointer) e->activities->data)[activity];

@@ -88,11 +88,15 @@ guint32 ls_executor_peer (LsEngine *e, guint32 rank, const LsOp *op, LsSlotEntry
   gint64 peer = op->peer;
   if (op->flags & LS_OP_PEER_TABLE)
     peer = ((const gint64 *) g_ptr_array_index (e->tables, (guint) op->peer))[rank];
+  const LsGroup *group = ls_group_at (e, slot.group);
+  guint32 position = group->positions ? group->positions[slot.position] : slot.position;
   if (op->flags & LS_OP_PEER_RELATIVE)
-    peer += slot.position;
-  LsGroup *group = ls_group_at (e, slot.group);
-  LS_REQUIRE (peer >= 0 && peer < group->n && peer != slot.position,
+    peer += position;
+  LS_REQUIRE (peer >= 0 && peer < group->size && peer != position,
               "rank %u: peer %" G_GINT64_FORMAT " is not another member", rank, peer);
+  if (group->peers)
+    return group->peers[(gsize) slot.position * group->size + (gsize) peer];
+  LS_REQUIRE (group->size == group->n, "a folded group without peers sends");
   return group->ranks[peer];
 }
 

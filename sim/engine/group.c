@@ -103,9 +103,9 @@ static void start_meeting (LsEngine *e, guint32 number) {
   const LsOp *op = member_op (e, group->last_rank, last_stream);
   group->last_cause = ls_stream_at (e, group->last_rank, last_stream)->cause;
   group->blame = ls_account_blame (e, group->last_cause, op->wait_part);
-  LsInt128 waited = (LsInt128) group->n * e->now_ps - group->sum_ready_ps;
+  LsInt128 waited = (LsInt128) group->size * e->now_ps - group->sum_ready_ps;
   ls_rank_at (e, group->last_rank)->caused_wait_ps += (gint64) waited;
-  if (group->n == 1) {
+  if (group->size == 1) {
     end_meeting (e, number, NULL);
     return;
   }
@@ -166,12 +166,16 @@ void ls_group_arrive (LsEngine *e, guint32 rank, guint stream) {
   group->here[slot.position] = TRUE;
   group->streams[slot.position] = (guint16) stream;
   group->arrived++;
-  group->sum_ready_ps += e->now_ps;
-  if (e->now_ps > group->last_ready_ps || rank < group->last_rank)
+  group->sum_ready_ps += (LsInt128) ls_group_count (group, slot.position) * e->now_ps;
+  /* Of equals the lowest rank; where members stand for others, the first, which stands for the lowest. */
+  gboolean lower = group->counts ? slot.position < group->last_member : rank < group->last_rank;
+  if (e->now_ps > group->last_ready_ps || lower) {
     group->last_rank = rank;
+    group->last_member = slot.position;
+  }
   group->last_ready_ps = e->now_ps;
   ls_account_claim (e, rank, stream, op);
-  if (group->n > 1)
+  if (group->size > 1)
     ls_device_hold (e, rank, transfer_of (e, slot.group, op->descriptor)->transfer->sm_held);
   group = ls_group_at (e, slot.group);
   if (group->arrived == group->n)

@@ -64,6 +64,7 @@ typedef struct {
 typedef struct {
   LsProgram *program; /* NULL: passive */
   guint32 device, host_device;
+  guint32 host_weight; /* ranks on that host that this one stands for */
   guint32 first_stream;
   guint16 n_streams, n_open; /* streams not finished */
   gboolean observed;
@@ -91,18 +92,19 @@ typedef struct {
 } LsStreamRef;
 
 typedef struct {
-  guint32 sm, hbm; /* resources */
-  gint64 hbm_rate; /* whole bandwidth */
-  gint64 hbm_used; /* by transfers, at most half */
-  gint64 held;     /* SMs held by transfers, sum of fractions */
-  gint64 speed;    /* fraction of nominal */
-  GArray *active;  /* LsStreamRef */
+  guint32 sm, hbm;   /* resources */
+  gint64 hbm_rate;   /* whole bandwidth */
+  LsInt128 hbm_used; /* by transfers, at most half: sum of rate x usage, exact */
+  gint64 held;       /* SMs held by transfers, sum of fractions */
+  gint64 speed;      /* fraction of nominal */
+  GArray *active;    /* LsStreamRef */
   gboolean dirty;
 } LsDevice;
 
 /* A kernel among several on one device, while their shares are worked out. */
 typedef struct {
   const LsOp *op;
+  guint32 weight; /* kernels like this one on the device */
   gint64 rate;
   gboolean fixed, chosen;
 } LsSharer;

@@ -119,10 +119,10 @@ static void check_memory (LsEngine *e, guint32 rank) {
   LS_REQUIRE (state->accounted_ps <= e->now_ps, "rank %u: accounted beyond now", rank);
 }
 
-static void check_device (LsEngine *e, const LsDevice *device) {
+static void check_device (const LsDevice *device) {
   LS_REQUIRE (device->held >= 0, "SMs held below zero");
-  LS_REQUIRE (device->hbm_used >= 0 &&
-                  device->hbm_used <= device->hbm_rate / 2 + 64 * (gint64) e->activities->len,
+  LS_REQUIRE (device->hbm_used >= 0 && device->hbm_used <= (LsInt128) (device->hbm_rate / 2)
+                                                               << LS_USAGE_BITS,
               "memory bandwidth of transfers out of range");
 }
 
@@ -132,5 +132,5 @@ void ls_engine_check (LsEngine *e) {
   for (guint32 rank = 0; rank < e->ranks->len; rank++)
     check_memory (e, rank);
   for (guint32 d = 0; d < e->devices->len; d++)
-    check_device (e, ls_device_at (e, d));
+    check_device (ls_device_at (e, d));
 }

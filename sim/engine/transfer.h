@@ -21,6 +21,10 @@ typedef struct {
   gint64 rate_cap; /* LS_RATE fixed point; 0: only the resources limit it */
   guint32 n_usages;
   const LsUsage *usages;
+  /* Of a transfer that stands for several alike (ls_engine_add_folded_group()): `usages` are sums over all
+   * of them, and these the usages of one, which decide how fast it is alone. NULL: the same. */
+  guint32 n_alone;
+  const LsUsage *alone;
 } LsPhase;
 
 /* One message of the message model. */

@@ -136,7 +136,7 @@ void ls_job_install (const LsJob *job, LsEngine *engine, const guint *device_of_
       ranks[k] = first + group->ranks[k];
     guint number = ls_engine_add_group (engine, ranks, group->n_ranks, group->axis);
     for (guint k = 0; k < group->n_ranks; k++)
-      ls_engine_set_slot (engine, ranks[k], k == 0 ? group->first_slot : group->slot, number);
+      ls_engine_set_slot_at (engine, ranks[k], k == 0 ? group->first_slot : group->slot, number, k);
   }
 }
 

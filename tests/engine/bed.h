@@ -45,7 +45,10 @@ static const LsTransfer *bed_make (Bed *bed, guint descriptor, const guint *ups,
                                   ls_usage_from_double (wanted->memory_usage)};
   }
   LsPhase *phase = g_new0 (LsPhase, 1);
-  *phase = (LsPhase){wanted->latency_ps, wanted->bytes, 0, count, usages};
+  *phase = (LsPhase){.latency_ps = wanted->latency_ps,
+                     .work_bytes = wanted->bytes,
+                     .n_usages = count,
+                     .usages = usages};
   LsTransfer *transfer = g_new0 (LsTransfer, 1);
   *transfer =
       (LsTransfer){.n_phases = 1,
