@@ -34,9 +34,10 @@ static char *as_json (const LsTopology *topology, const LsAmount *amounts, guint
   ls_json_open_array (json, "route");
   for (guint i = 0; i < n; i++) {
     const LsNetResource *resource = ls_topology_resource (topology, amounts[i].resource);
+    g_autofree char *name = ls_topology_resource_name (topology, amounts[i].resource);
 
     ls_json_open_object (json, NULL);
-    ls_json_string (json, "resource", resource->name);
+    ls_json_string (json, "resource", name);
     ls_json_string (json, "kind", ls_resource_kind_name (resource->kind));
     ls_json_string (json, "tier", ls_resource_kind_tier (resource->kind));
     ls_json_number (json, "share", amounts[i].amount);

@@ -93,6 +93,7 @@ static void describe_ranks (LsRecording *recording) {
 static void describe_resources (LsRecording *recording) {
   LsEngine *engine = ls_simulation_engine (recording->simulation);
   const LsNet *net = ls_simulation_net (recording->simulation);
+  const LsTopology *topology = ls_net_topology (net);
   const LsJob *job = ls_simulation_job (recording->simulation);
   guint n = ls_engine_n_resources (engine);
   g_autofree gint *rank_of_gpu =
@@ -105,19 +106,21 @@ static void describe_resources (LsRecording *recording) {
     rank_of_gpu[job->gpu_of_rank[rank]] = (gint) rank;
   recording->resources = g_new0 (LsTraceResource, n);
   for (guint i = 0; i < n; i++) {
+    guint index = ls_net_resource_index (net, i);
     const LsNetResource *resource = ls_net_resource_of (net, i);
     LsTraceResource *out = &recording->resources[i];
 
     out->node = out->rank = LS_TRACE_ABSENT;
-    out->name = resource ? resource->name : ls_engine_resource_name (engine, i);
+    out->name = resource ? own (recording, ls_topology_resource_name (topology, index))
+                         : ls_engine_resource_name (engine, i);
     out->kind = resource ? ls_resource_kind_name (resource->kind) : "other";
     out->unit = resource ? ls_resource_kind_unit (resource->kind) : "1/s";
     out->capacity = ls_engine_resource_per_s (engine, i);
     if (!resource)
       continue;
     out->tier = ls_resource_kind_tier (resource->kind);
-    out->source = resource->source;
-    out->target = resource->target;
+    out->source = own (recording, ls_topology_resource_source (topology, index));
+    out->target = own (recording, ls_topology_resource_target (topology, index));
     out->node = resource->node >= 0 ? resource->node : LS_TRACE_ABSENT;
     if (resource->gpu >= 0)
       out->rank = rank_of_gpu[resource->gpu];

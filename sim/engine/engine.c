@@ -108,8 +108,8 @@ guint ls_engine_add_resource (LsEngine *e, const char *name, double per_s) {
 }
 
 guint ls_engine_add_device (LsEngine *e, const char *name, double memory_bytes_per_s) {
-  g_autofree char *sm_name = g_strdup_printf ("%s/sm", name);
-  g_autofree char *hbm_name = g_strdup_printf ("%s/hbm", name);
+  g_autofree char *sm_name = name ? g_strdup_printf ("%s/sm", name) : NULL;
+  g_autofree char *hbm_name = name ? g_strdup_printf ("%s/hbm", name) : NULL;
   LsDevice device = {.hbm_rate = ls_rate_from_per_s (memory_bytes_per_s),
                      .speed = LS_USAGE_ONE,
                      .active = array_of (sizeof (LsStreamRef), NULL)};

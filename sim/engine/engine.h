@@ -23,9 +23,9 @@ LsEngine *ls_engine_new (void);
 void ls_engine_free (LsEngine *engine);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsEngine, ls_engine_free)
 
-/* A resource of `per_s` units per second; returns its number. */
+/* A resource of `per_s` units per second; returns its number. `name` NULL: the caller knows it. */
 guint ls_engine_add_resource (LsEngine *engine, const char *name, double per_s);
-/* A GPU (or a host): two resources of its own, `name/sm` (capacity 1) and `name/hbm`.
+/* A GPU (or a host): two resources of its own, `name/sm` (capacity 1) and `name/hbm` (NULL: nameless).
  * Transfers may use at most half of memory_bytes_per_s; kernels share the rest. */
 guint ls_engine_add_device (LsEngine *engine, const char *name, double memory_bytes_per_s);
 guint ls_engine_device_sm (const LsEngine *engine, guint device);     /* resource number */
@@ -97,7 +97,7 @@ guint64 ls_engine_n_events (const LsEngine *engine);     /* events dispatched */
 guint64 ls_engine_n_operations (const LsEngine *engine); /* operations completed, over all ranks */
 guint ls_engine_n_ranks (const LsEngine *engine);
 guint ls_engine_n_resources (const LsEngine *engine);
-const char *ls_engine_resource_name (const LsEngine *engine, guint resource);
+const char *ls_engine_resource_name (const LsEngine *engine, guint resource); /* may be NULL */
 double ls_engine_resource_per_s (const LsEngine *engine, guint resource);
 double ls_engine_resource_carried (const LsEngine *engine,
                                    guint resource); /* units carried so far by ended transfers */

@@ -37,6 +37,7 @@ typedef struct {
   guint rails;             /* leaf groups that the adapters of a node are dealt to */
   guint leaf_radix;        /* ports of a leaf switch */
   double oversubscription; /* bandwidth to nodes / bandwidth to spines of a leaf */
+  gboolean in_network;     /* the switches reduce and copy (SHARP) */
   double efficiency;       /* of adapters on it; 0: the adapter's own */
   gint64 hop_ps;           /* one round over it, all included; < 0: the protocol's plus the path */
 } LsFabricSpec;

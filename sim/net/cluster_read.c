@@ -95,6 +95,7 @@ static void read_fabric (Reader *reader, const char *name) {
   g_autofree char *oversubscription = key (base, "oversubscription");
   g_autofree char *radix = key (base, "leaf_radix");
   g_autofree char *latency = key (base, "hop_latency");
+  g_autofree char *in_network = key (base, "in_network");
   LsConfig *config = reader->config;
   LsFabricSpec fabric = {
       .name = g_strdup (name),
@@ -105,6 +106,7 @@ static void read_fabric (Reader *reader, const char *name) {
       .rails = integer (reader, base, "rails", 0),
       .leaf_radix = (guint) ls_config_get_int (config, radix),
       .oversubscription = ls_config_get_number (config, oversubscription),
+      .in_network = ls_config_get_bool (config, in_network),
       .efficiency = quantity (reader, base, "tuning.efficiency", 0),
       .hop_ps = time_ps (reader, base, "tuning.hop", -1),
   };

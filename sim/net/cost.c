@@ -82,7 +82,7 @@ static double across_hop_s (const LsGroupShape *shape, const LsRunLoad *load, Ls
   const LsFabricSpec *fabric = ls_cluster_fabric (shape->topology->cluster, set->fabric);
   if (fabric->hop_ps >= 0)
     return ls_time_s_from_ps (fabric->hop_ps);
-  double hop = load->switches * ls_time_s_from_ps (fabric->hop_latency_ps);
+  double hop = ls_time_s_from_ps (shape->path_ps);
   if (protocol == LS_PROTOCOL_IDEAL)
     return hop;
   hop += ls_protocol_net_hop_s (protocol, is_tree (&load->run));

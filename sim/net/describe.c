@@ -170,8 +170,8 @@ char *ls_topology_describe_route (const LsTopology *topology, guint gpu_a, guint
   for (guint i = 0; i < n; i++) {
     const LsNetResource *resource = ls_topology_resource (topology, amounts[i].resource);
     g_autofree char *per_s = rate (resource->per_s);
-    g_string_append_printf (text, "  %6.1f %%  %12s  %s\n", amounts[i].amount * 100, per_s,
-                            resource->name);
+    g_autofree char *name = ls_topology_resource_name (topology, amounts[i].resource);
+    g_string_append_printf (text, "  %6.1f %%  %12s  %s\n", amounts[i].amount * 100, per_s, name);
     slowest = MIN (slowest, resource->per_s / amounts[i].amount);
   }
   g_autofree char *at_most = rate (slowest);

@@ -89,9 +89,9 @@ static void describe (LsGroupShape *shape) {
       break;
     guint next = (i + 1) % shape->n_nodes;
     find_nics (shape, i);
-    shape->switches =
-        MAX (shape->switches, ls_route_switches (shape->topology, ls_group_node (shape, i),
-                                                 ls_group_node (shape, next)));
+    shape->path_ps =
+        MAX (shape->path_ps, ls_route_latency_ps (shape->topology, shape->gpus[shape->first[i]],
+                                                  shape->gpus[shape->first[next]]));
   }
 }
 

@@ -21,7 +21,7 @@ typedef struct {
   guint most, least;   /* members per node */
   gboolean inside;     /* links (not PCIe) join the members of every node */
   gboolean in_network; /* every node's switches reduce and it has two members or more */
-  guint switches;      /* on the longest way between two of its nodes; 0: one node */
+  gint64 path_ps; /* switches and cables, the largest between neighbouring nodes; 0: one node */
 } LsGroupShape;
 
 /* `gpus` are distinct. */

@@ -122,10 +122,21 @@ const LsNetResource *ls_net_resource (const LsNet *net, guint i) {
   return ls_topology_resource (net->topology, i);
 }
 
+guint ls_net_resource_index (const LsNet *net, guint number) {
+  return number < net->n_numbers ? net->by_number[number] : LS_NO_NUMBER;
+}
+
 const LsNetResource *ls_net_resource_of (const LsNet *net, guint number) {
-  if (number >= net->n_numbers || net->by_number[number] == LS_NO_NUMBER)
-    return NULL;
-  return ls_net_resource (net, net->by_number[number]);
+  guint i = ls_net_resource_index (net, number);
+  return i == LS_NO_NUMBER ? NULL : ls_net_resource (net, i);
+}
+
+char *ls_net_resource_name (const LsNet *net, guint i) {
+  return ls_topology_resource_name (net->topology, i);
+}
+
+const LsTopology *ls_net_topology (const LsNet *net) {
+  return net->topology;
 }
 
 static guint gpu_of (const LsNet *net, guint rank) {

@@ -271,7 +271,7 @@ void ls_run_load_take (const LsTopology *topology, LsUsages *usages, LsRunLoad *
 
 void ls_run_load (const LsGroupShape *shape, const LsRun *run, LsUsages *usages, LsRunLoad *load) {
   LsHop worst = LS_HOP_NONE;
-  *load = (LsRunLoad){.run = *run, .switches = shape->switches};
+  *load = (LsRunLoad){.run = *run};
   switch (run->pattern) {
   case LS_PATTERN_RING:
     ring (shape, usages, TRUE, run->reversed);

@@ -47,7 +47,6 @@ typedef struct {
   double sent;       /* bytes that a member sends per byte of flow, mean over members */
   guint inside_rounds, across_rounds;
   LsHop inside_hop; /* LINK or PCIE: what the inside rounds cross */
-  guint switches;   /* on an across round */
   double
       link_rate; /* bytes of flow per second that links inside nodes allow; INFINITY: none used */
   double rate;   /* that all resources allow, at most half of any memory */

@@ -84,13 +84,16 @@ static guint leaf_of (const LsTopology *topology, const LsFabricSpec *fabric,
   return port % fabric->rails * map->blocks + node / map->nodes_per_leaf;
 }
 
-guint ls_route_switches (const LsTopology *topology, guint node_a, guint node_b) {
-  guint set_number;
+gint64 ls_route_latency_ps (const LsTopology *topology, guint gpu_a, guint gpu_b) {
+  guint node_a = topology->gpu_node[gpu_a], node_b = topology->gpu_node[gpu_b], set_number;
+  if (node_a == node_b)
+    return 0;
   const LsNicSet *set = compute_set (topology, node_a, &set_number);
   const LsFabricMap *map = &topology->fabrics[set->fabric];
-  if (map->trunk_up == LS_NO_NUMBER || node_a / map->nodes_per_leaf == node_b / map->nodes_per_leaf)
-    return 1;
-  return 3;
+  gint64 hop_ps = ls_cluster_fabric (topology->cluster, set->fabric)->hop_latency_ps;
+  gboolean one_leaf =
+      map->trunk_up == LS_NO_NUMBER || node_a / map->nodes_per_leaf == node_b / map->nodes_per_leaf;
+  return (one_leaf ? 1 : 3) * hop_ps;
 }
 
 /* One adapter to one adapter. */

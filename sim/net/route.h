@@ -25,8 +25,9 @@ LsHop ls_route_inside (const LsTopology *topology, LsUsages *usages, guint from,
 
 /* The adapters of the compute set that GPU `local` of `node` owns: the first and how many. */
 guint ls_route_gpu_nics (const LsNodeSpec *node, const LsNicSet *set, guint local, guint *count);
-/* Switches between two nodes: 1 under one leaf of every rail, else 3. */
-guint ls_route_switches (const LsTopology *topology, guint node_a, guint node_b);
+/* Switches and cables on the longest way from one GPU to another, the ends (software, adapters, links
+ * inside nodes) excluded; 0 inside a node. */
+gint64 ls_route_latency_ps (const LsTopology *topology, guint gpu_a, guint gpu_b);
 /* Adds a flow spread over adapters: `from[0..n_from)` of node a to `to[0..n_to)` of node b. */
 void ls_route_nics (const LsTopology *topology, LsUsages *usages, guint node_a, const guint *from,
                     guint n_from, guint node_b, const guint *to, guint n_to, double amount);

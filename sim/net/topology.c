@@ -2,8 +2,6 @@
  * links of each node, adapters, trunks, storage. */
 #include "net/topology.h"
 
-#include <string.h>
-
 #include "base/assert.h"
 
 #define KIND_NAME(id, word, tier, unit) word,
@@ -51,14 +49,13 @@ double ls_nic_set_efficiency (const LsCluster *cluster, const LsNodeSpec *node,
 
 static guint add (LsTopology *topology, LsEngine *engine, LsNetResource resource) {
   guint index = topology->resources->len;
-  resource.number =
-      engine != NULL ? ls_engine_add_resource (engine, resource.name, resource.per_s) : index;
+  resource.number = engine != NULL ? ls_engine_add_resource (engine, NULL, resource.per_s) : index;
   g_array_append_val (topology->resources, resource);
   return index;
 }
 
 /* Both resources of a device; returns the first, the other follows. */
-static guint add_device (LsTopology *topology, LsEngine *engine, char *name, double bytes_per_s,
+static guint add_device (LsTopology *topology, LsEngine *engine, double bytes_per_s,
                          LsNetResource what, LsResourceKind memory_kind, guint *device) {
   guint index = topology->resources->len;
   LsNetResource memory = what;
@@ -69,13 +66,10 @@ static guint add_device (LsTopology *topology, LsEngine *engine, char *name, dou
   memory.number = index + 1;
   *device = index / 2;
   if (engine != NULL) {
-    *device = ls_engine_add_device (engine, name, bytes_per_s);
+    *device = ls_engine_add_device (engine, NULL, bytes_per_s);
     what.number = ls_engine_device_sm (engine, *device);
     memory.number = ls_engine_device_memory (engine, *device);
   }
-  what.name = g_strdup_printf ("%s/%s", name, ls_resource_kind_name (what.kind));
-  memory.name = g_strdup_printf ("%s/%s", name, ls_resource_kind_name (memory_kind));
-  g_free (name);
   g_array_append_val (topology->resources, what);
   g_array_append_val (topology->resources, memory);
   return index;
@@ -84,41 +78,28 @@ static guint add_device (LsTopology *topology, LsEngine *engine, char *name, dou
 static void add_gpus (LsTopology *topology, LsEngine *engine) {
   for (guint gpu = 0; gpu < topology->n_gpus; gpu++) {
     guint node = topology->gpu_node[gpu], device;
-    g_autofree char *host = ls_cluster_node_name (topology->cluster, node);
     LsNetResource what = {.kind = LS_RESOURCE_SM, .node = (gint32) node, .gpu = (gint32) gpu};
-    topology->sm[gpu] =
-        add_device (topology, engine, g_strdup_printf ("%s/gpu%u", host, topology->gpu_local[gpu]),
-                    ls_cluster_node (topology->cluster, node)->device.hbm_bytes_per_s, what,
-                    LS_RESOURCE_HBM, &device);
+    topology->sm[gpu] = add_device (
+        topology, engine, ls_cluster_node (topology->cluster, node)->device.hbm_bytes_per_s, what,
+        LS_RESOURCE_HBM, &device);
     topology->hbm[gpu] = topology->sm[gpu] + 1;
     LS_REQUIRE (device == gpu, "the engine has devices of others");
   }
   for (guint node = 0; node < topology->n_nodes; node++) {
-    g_autofree char *host = ls_cluster_node_name (topology->cluster, node);
     LsNetResource what = {.kind = LS_RESOURCE_CORES, .node = (gint32) node, .gpu = -1};
-    topology->cores[node] =
-        add_device (topology, engine, g_strdup_printf ("%s/host", host),
-                    ls_cluster_node (topology->cluster, node)->host_memory_bytes_per_s, what,
-                    LS_RESOURCE_HOST_MEMORY, &topology->host_device[node]);
+    topology->cores[node] = add_device (
+        topology, engine, ls_cluster_node (topology->cluster, node)->host_memory_bytes_per_s, what,
+        LS_RESOURCE_HOST_MEMORY, &topology->host_device[node]);
     topology->host_memory[node] = topology->cores[node] + 1;
   }
 }
 
 /* Two directions between a GPU and something of its node; returns up, down follows. */
-static guint add_pair (LsTopology *topology, LsEngine *engine, guint node, gint32 gpu,
-                       LsResourceKind kind, const char *from, const char *to, const char *what,
-                       double per_s) {
-  g_autofree char *host = ls_cluster_node_name (topology->cluster, node);
-  LsNetResource up = {.kind = kind, .node = (gint32) node, .gpu = gpu, .per_s = per_s};
-  LsNetResource down = up;
-  up.name = g_strdup_printf ("%s/%s/%s.up", host, from, what);
-  up.source = g_strdup_printf ("%s/%s", host, from);
-  up.target = g_strdup_printf ("%s/%s", host, to);
-  down.name = g_strdup_printf ("%s/%s/%s.down", host, from, what);
-  down.source = g_strdup (up.target);
-  down.target = g_strdup (up.source);
-  guint first = add (topology, engine, up);
-  add (topology, engine, down);
+static guint add_pair (LsTopology *topology, LsEngine *engine, LsNetResource what) {
+  what.part = LS_PART_UP;
+  guint first = add (topology, engine, what);
+  what.part = LS_PART_DOWN;
+  add (topology, engine, what);
   return first;
 }
 
@@ -128,7 +109,6 @@ static guint add_pair (LsTopology *topology, LsEngine *engine, guint node, gint3
 static void add_mesh (LsTopology *topology, LsEngine *engine, const LsNodeSpec *node, guint first) {
   double link = node->link_bytes_per_s * ls_node_link_efficiency (node);
   guint number = topology->gpu_node[first];
-  g_autofree char *host = ls_cluster_node_name (topology->cluster, number);
   for (guint a = 0; a < node->gpus; a++) {
     topology->mesh[first + a] = g_new (guint, node->gpus);
     for (guint b = 0; b < node->gpus; b++) {
@@ -138,11 +118,10 @@ static void add_mesh (LsTopology *topology, LsEngine *engine, const LsNodeSpec *
       if (links == 0)
         continue;
       LsNetResource pair = {.kind = LS_RESOURCE_LINK,
-                            .name = g_strdup_printf ("%s/gpu%u/link.gpu%u", host, a, b),
-                            .source = g_strdup_printf ("%s/gpu%u", host, a),
-                            .target = g_strdup_printf ("%s/gpu%u", host, b),
                             .node = (gint32) number,
                             .gpu = (gint32) (first + a),
+                            .part = LS_PART_PEER,
+                            .peer = b,
                             .per_s = link * links};
       topology->mesh[first + a][b] = add (topology, engine, pair);
     }
@@ -150,32 +129,35 @@ static void add_mesh (LsTopology *topology, LsEngine *engine, const LsNodeSpec *
 }
 
 static void add_switch (LsTopology *topology, LsEngine *engine, const LsNodeSpec *node, guint gpu) {
-  double per_s = node->links * node->link_bytes_per_s * ls_node_link_efficiency (node);
-  g_autofree char *name = g_strdup_printf ("gpu%u", topology->gpu_local[gpu]);
-  guint up = add_pair (topology, engine, topology->gpu_node[gpu], (gint32) gpu, LS_RESOURCE_LINK,
-                       name, "switch", "link", per_s);
-  topology->link_up[gpu] = up;
-  topology->link_down[gpu] = up + 1;
+  LsNetResource what = {.kind = LS_RESOURCE_LINK,
+                        .node = (gint32) topology->gpu_node[gpu],
+                        .gpu = (gint32) gpu,
+                        .peer = LS_NO_NUMBER,
+                        .per_s =
+                            node->links * node->link_bytes_per_s * ls_node_link_efficiency (node)};
+  topology->link_up[gpu] = add_pair (topology, engine, what);
+  topology->link_down[gpu] = topology->link_up[gpu] + 1;
 }
 
 static void add_pcie (LsTopology *topology, LsEngine *engine, const LsNodeSpec *node, guint gpu) {
-  double per_s = node->pcie_bytes_per_s * (node->ideal ? 1 : node->pcie_efficiency);
-  guint local = topology->gpu_local[gpu], root = local / node->gpus_per_pcie_root;
+  guint local = topology->gpu_local[gpu];
   gboolean shared = node->gpus_per_pcie_root > 1;
-  g_autofree char *name = g_strdup_printf ("gpu%u", local);
-  g_autofree char *parent = shared ? g_strdup_printf ("root%u", root) : g_strdup ("host");
-  guint up = add_pair (topology, engine, topology->gpu_node[gpu], (gint32) gpu, LS_RESOURCE_PCIE,
-                       name, parent, "pcie", per_s);
-  topology->pcie_up[gpu] = up;
-  topology->pcie_down[gpu] = up + 1;
+  LsNetResource what = {.kind = LS_RESOURCE_PCIE,
+                        .node = (gint32) topology->gpu_node[gpu],
+                        .gpu = (gint32) gpu,
+                        .peer = shared ? local / node->gpus_per_pcie_root : LS_NO_NUMBER,
+                        .per_s =
+                            node->pcie_bytes_per_s * (node->ideal ? 1 : node->pcie_efficiency)};
+  topology->pcie_up[gpu] = add_pair (topology, engine, what);
+  topology->pcie_down[gpu] = topology->pcie_up[gpu] + 1;
   topology->root_up[gpu] = topology->root_down[gpu] = LS_NO_NUMBER;
   if (!shared)
     return;
   if (local % node->gpus_per_pcie_root == 0) {
-    guint trunk = add_pair (topology, engine, topology->gpu_node[gpu], -1, LS_RESOURCE_PCIE_ROOT,
-                            parent, "host", "pcie", per_s);
-    topology->root_up[gpu] = trunk;
-    topology->root_down[gpu] = trunk + 1;
+    what.kind = LS_RESOURCE_PCIE_ROOT;
+    what.gpu = -1;
+    topology->root_up[gpu] = add_pair (topology, engine, what);
+    topology->root_down[gpu] = topology->root_up[gpu] + 1;
   } else {
     topology->root_up[gpu] = topology->root_up[gpu - 1];
     topology->root_down[gpu] = topology->root_down[gpu - 1];
@@ -195,9 +177,7 @@ static void add_node (LsTopology *topology, LsEngine *engine, guint number) {
     add_mesh (topology, engine, node, first);
   topology->nvme[number] = LS_NO_NUMBER;
   if (node->nvme_bytes_per_s > 0) {
-    g_autofree char *host = ls_cluster_node_name (topology->cluster, number);
     LsNetResource nvme = {.kind = LS_RESOURCE_NVME,
-                          .name = g_strdup_printf ("%s/nvme", host),
                           .node = (gint32) number,
                           .gpu = -1,
                           .per_s = node->nvme_bytes_per_s};
@@ -215,29 +195,19 @@ static double port_bytes_per_s (const LsFabricSpec *fabric, const LsNicSet *set)
 
 static void add_adapters (LsTopology *topology, LsEngine *engine, guint number) {
   const LsNodeSpec *node = ls_cluster_node (topology->cluster, number);
-  g_autofree char *host = ls_cluster_node_name (topology->cluster, number);
   for (guint s = 0; s < node->n_nic_sets; s++) {
     const LsNicSet *set = &node->nic_sets[s];
     const LsFabricSpec *fabric = ls_cluster_fabric (topology->cluster, set->fabric);
     double per_s =
         port_bytes_per_s (fabric, set) * ls_nic_set_efficiency (topology->cluster, node, set);
-    const char *stem = set == ls_node_compute_nics (node) ? "nic" : set->name;
     topology->nic[number][s] = topology->resources->len;
-    for (guint i = 0; i < set->count; i++) {
-      LsNetResource tx = {.kind = LS_RESOURCE_NIC,
-                          .name = g_strdup_printf ("%s/%s%u.tx", host, stem, i),
-                          .source = g_strdup_printf ("%s/%s%u", host, stem, i),
-                          .target = g_strdup (fabric->name),
-                          .node = (gint32) number,
-                          .gpu = -1,
-                          .per_s = per_s};
-      LsNetResource rx = tx;
-      rx.name = g_strdup_printf ("%s/%s%u.rx", host, stem, i);
-      rx.source = g_strdup (tx.target);
-      rx.target = g_strdup (tx.source);
-      add (topology, engine, tx);
-      add (topology, engine, rx);
-    }
+    for (guint i = 0; i < set->count; i++)
+      add_pair (topology, engine,
+                (LsNetResource){.kind = LS_RESOURCE_NIC,
+                                .node = (gint32) number,
+                                .gpu = -1,
+                                .peer = s << 16 | i,
+                                .per_s = per_s});
   }
 }
 
@@ -252,22 +222,15 @@ static void add_trunks (LsTopology *topology, LsEngine *engine, LsFabricMap *map
   map->trunk_up = topology->resources->len;
   map->trunk_down = map->trunk_up + map->leaves * map->spines;
   for (guint down = 0; down < 2; down++)
-    for (guint leaf = 0; leaf < map->leaves; leaf++)
-      for (guint spine = 0; spine < map->spines; spine++) {
-        g_autofree char *top = map->spines == 1
-                                   ? g_strdup_printf ("%s/spine", fabric->name)
-                                   : g_strdup_printf ("%s/spine%u", fabric->name, spine);
-        char *low = g_strdup_printf ("%s/leaf%u", fabric->name, leaf);
-        LsNetResource trunk = {
-            .kind = LS_RESOURCE_TRUNK,
-            .name = g_strdup_printf ("%s.%s.%s", low, strrchr (top, '/') + 1, down ? "down" : "up"),
-            .source = down ? g_strdup (top) : low,
-            .target = down ? low : g_strdup (top),
-            .node = -1,
-            .gpu = -1,
-            .per_s = per_s / map->spines};
-        add (topology, engine, trunk);
-      }
+    for (guint i = 0; i < map->leaves * map->spines; i++) {
+      LsNetResource trunk = {.kind = LS_RESOURCE_TRUNK,
+                             .node = -1,
+                             .gpu = -1,
+                             .part = down ? LS_PART_DOWN : LS_PART_UP,
+                             .peer = (guint) (map - topology->fabrics),
+                             .per_s = per_s / map->spines};
+      add (topology, engine, trunk);
+    }
 }
 
 static void add_fabric (LsTopology *topology, LsEngine *engine, guint f) {
@@ -302,16 +265,25 @@ static void add_storage (LsTopology *topology, LsEngine *engine) {
   topology->storage_read = topology->storage_write = LS_NO_NUMBER;
   if (!storage->present)
     return;
-  LsNetResource reads = {.kind = LS_RESOURCE_STORAGE,
-                         .name = g_strdup ("storage/read"),
-                         .node = -1,
-                         .gpu = -1,
-                         .per_s = storage->read_bytes_per_s};
+  LsNetResource reads = {
+      .kind = LS_RESOURCE_STORAGE, .node = -1, .gpu = -1, .per_s = storage->read_bytes_per_s};
   LsNetResource writes = reads;
-  writes.name = g_strdup ("storage/write");
+  writes.part = LS_PART_DOWN;
   writes.per_s = storage->write_bytes_per_s;
   topology->storage_read = add (topology, engine, reads);
   topology->storage_write = add (topology, engine, writes);
+}
+
+gboolean ls_topology_torus (const LsTopology *topology, guint gpu, LsTorusPlace *place) {
+  LS_REQUIRE (gpu < topology->n_gpus, "GPU %u", gpu);
+  *place = (LsTorusPlace){.first_gpu = gpu};
+  return FALSE;
+}
+
+guint ls_topology_torus_link (const LsTopology *topology, guint gpu, guint dimension, gboolean up) {
+  LS_REQUIRE (gpu < topology->n_gpus && dimension < LS_MAX_TORUS_DIMENSIONS, "GPU %u", gpu);
+  (void) up;
+  return LS_NO_NUMBER;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -354,12 +326,6 @@ LsTopology *ls_topology_new (const LsCluster *cluster, LsEngine *engine) {
 void ls_topology_free (LsTopology *topology) {
   if (topology == NULL)
     return;
-  for (guint i = 0; i < topology->resources->len; i++) {
-    LsNetResource *resource = &g_array_index (topology->resources, LsNetResource, i);
-    g_free (resource->name);
-    g_free (resource->source);
-    g_free (resource->target);
-  }
   for (guint gpu = 0; gpu < topology->n_gpus; gpu++)
     g_free (topology->mesh[gpu]);
   gpointer arrays[] = {topology->gpu_node,    topology->gpu_local,   topology->sm,

@@ -40,16 +40,28 @@ const char *ls_resource_kind_name (LsResourceKind kind);
 const char *ls_resource_kind_tier (LsResourceKind kind);
 const char *ls_resource_kind_unit (LsResourceKind kind);
 
-/* One resource; strings belong to the topology. */
+/* What LsNetResource.part tells: a direction (towards switches, host, fabric, or from there), or the link
+ * to the device `peer` of the same node. */
+enum { LS_PART_UP, LS_PART_DOWN, LS_PART_PEER };
+
+/* One resource. Its name is made when asked for: ls_topology_resource_name(). */
 typedef struct {
   LsResourceKind kind;
-  char *name;   /* "main[3]/gpu5/link.up" */
-  char *source; /* where its traffic comes from and goes to; NULL where that means nothing */
-  char *target;
-  gint32 node, gpu; /* < 0: none */
-  double per_s;     /* capacity */
-  guint number;     /* the engine's */
+  gint32 node, gpu;   /* < 0: none */
+  guint32 number;     /* the engine's */
+  guint32 part, peer; /* direction and other end, see topology_names.c */
+  double per_s;       /* capacity */
 } LsNetResource;
+
+/* A chip's place in the torus of its node, row by row: the last dimension counts fastest. */
+#define LS_MAX_TORUS_DIMENSIONS 4
+typedef struct {
+  guint first_gpu; /* of the torus */
+  guint n_dimensions;
+  guint size[LS_MAX_TORUS_DIMENSIONS];
+  gboolean wrap[LS_MAX_TORUS_DIMENSIONS]; /* a ring; else a line */
+  guint at[LS_MAX_TORUS_DIMENSIONS];
+} LsTorusPlace;
 
 /* Leaf and spine of one fabric. */
 typedef struct {
@@ -84,6 +96,17 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsTopology, ls_topology_free)
 
 const LsNetResource *ls_topology_resource (const LsTopology *topology, guint resource);
 guint ls_topology_n_resources (const LsTopology *topology);
+/* "main[3]/gpu5/link.up"; where its traffic comes from and goes to, NULL where that means nothing
+ * (transfer full). */
+char *ls_topology_resource_name (const LsTopology *topology, guint resource);
+char *ls_topology_resource_source (const LsTopology *topology, guint resource);
+char *ls_topology_resource_target (const LsTopology *topology, guint resource);
+
+/* FALSE: the links of this GPU form no torus. */
+gboolean ls_topology_torus (const LsTopology *topology, guint gpu, LsTorusPlace *place);
+/* The link from `gpu` to its neighbour up or down a dimension of its torus; LS_NO_NUMBER: an edge. In a
+ * ring of two, up and down are two links to one neighbour. */
+guint ls_topology_torus_link (const LsTopology *topology, guint gpu, guint dimension, gboolean up);
 
 /* Shares of a node's links and adapters that payload reaches. */
 double ls_node_link_efficiency (const LsNodeSpec *node);

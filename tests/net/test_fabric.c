@@ -26,8 +26,7 @@ static void assert_conserved (const LsTopology *topology, const LsRunLoad *load)
   double in[LS_N_RESOURCE_KINDS] = {0}, out[LS_N_RESOURCE_KINDS] = {0};
   for (guint i = 0; i < load->n_amounts; i++) {
     const LsNetResource *resource = ls_topology_resource (topology, load->amounts[i].resource);
-    gboolean first =
-        g_str_has_suffix (resource->name, ".up") || g_str_has_suffix (resource->name, ".tx");
+    gboolean first = resource->part == LS_PART_UP;
     ck_assert (load->amounts[i].amount > 0);
     if (first)
       in[resource->kind] += load->amounts[i].amount;
