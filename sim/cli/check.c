@@ -85,6 +85,12 @@ static int route (LsCli *cli, const LsScenario *scenario, GError **error) {
   return text && ls_cli_write (cli, text, error) ? 0 : 2;
 }
 
+static void json_job (LsCli *cli, LsJson *json, const LsScenario *scenario, guint job) {
+  ls_check_memory_json (json, scenario, job);
+  if (ls_args_has (cli->args, "layout"))
+    ls_check_layout_json (json, scenario, job);
+}
+
 static char *as_json (LsCli *cli, const LsScenario *scenario) {
   LsJson *json = ls_json_new ();
   g_autofree char *resolved = ls_scenario_json (scenario);
@@ -92,14 +98,35 @@ static char *as_json (LsCli *cli, const LsScenario *scenario) {
   ls_json_open_object (json, NULL);
   ls_json_boolean (json, "valid", TRUE);
   ls_json_raw (json, "scenario", g_strchomp (resolved));
-  ls_check_memory_json (json, scenario);
-  if (ls_args_has (cli->args, "layout"))
-    ls_check_layout_json (json, scenario);
+  if (scenario->n_jobs == 1) {
+    json_job (cli, json, scenario, 0);
+  } else {
+    ls_json_open_object (json, "jobs");
+    for (guint job = 0; job < scenario->n_jobs; job++) {
+      ls_json_open_object (json, scenario->jobs[job].name);
+      json_job (cli, json, scenario, job);
+      ls_json_close (json);
+    }
+    ls_json_close (json);
+  }
   if (ls_args_has (cli->args, "topology"))
     ls_check_topology_json (json, scenario);
   ls_json_strings (json, "warnings", cli->warnings);
   ls_json_close (json);
   return ls_json_finish (json);
+}
+
+static void append_card (GString *out, const LsScenario *scenario, guint job,
+                         const LsMemoryEstimate *fullest) {
+  g_autofree char *reserved =
+      ls_quantity_format_decimal ((double) fullest->reserved_bytes, LS_DIMENSION_BYTES);
+  g_autofree char *capacity =
+      ls_quantity_format_decimal ((double) fullest->capacity_bytes, LS_DIMENSION_BYTES);
+
+  ls_check_card (out, scenario, job);
+  g_string_append_printf (out, "memory    %s of %s on the fullest GPU (stage %u): %s\n", reserved,
+                          capacity, fullest->stage,
+                          fullest->fits ? "fits" : "does not fit; --memory says what would");
 }
 
 static char *as_text (LsCli *cli, const LsScenario *scenario, const LsMemoryEstimate *fullest) {
@@ -111,26 +138,22 @@ static char *as_text (LsCli *cli, const LsScenario *scenario, const LsMemoryEsti
     g_string_free (out, TRUE);
     return ls_config_to_yaml (scenario->config, LS_CONFIG_WRITE_DEFAULTS);
   }
-  if (!memory && !layout && !of_nodes) {
-    g_autofree char *reserved =
-        ls_quantity_format_decimal ((double) fullest->reserved_bytes, LS_DIMENSION_BYTES);
-    g_autofree char *capacity =
-        ls_quantity_format_decimal ((double) fullest->capacity_bytes, LS_DIMENSION_BYTES);
-
-    ls_check_card (out, scenario);
-    g_string_append_printf (out, "memory    %s of %s on the fullest GPU (stage %u): %s\n", reserved,
-                            capacity, fullest->stage,
-                            fullest->fits ? "fits" : "does not fit; --memory says what would");
-  }
   if (of_nodes) {
     g_autofree char *text = ls_net_describe (scenario->cluster);
 
     g_string_append (out, text);
   }
-  if (memory)
-    ls_check_memory (out, scenario);
-  if (layout)
-    ls_check_layout (out, scenario);
+  for (guint job = 0; job < scenario->n_jobs; job++) {
+    if (scenario->n_jobs > 1)
+      g_string_append_printf (out, "%sjob %s\n", out->len > 0 ? "\n" : "",
+                              scenario->jobs[job].name);
+    if (!memory && !layout && !of_nodes)
+      append_card (out, scenario, job, &fullest[job]);
+    if (memory)
+      ls_check_memory (out, scenario, job);
+    if (layout)
+      ls_check_layout (out, scenario, job);
+  }
   return g_string_free (out, FALSE);
 }
 
@@ -163,11 +186,30 @@ static gboolean refuse_later (LsCli *cli, GError **error) {
   return FALSE;
 }
 
+/* 3 when some job does not fit, with the reason of each. */
+static int memory_status (LsCli *cli, const LsScenario *scenario, const LsMemoryEstimate *fullest) {
+  int status = 0;
+
+  for (guint job = 0; job < scenario->n_jobs; job++) {
+    g_autofree const LsAccelerator **gpus = ls_scenario_stage_gpus (scenario, job);
+    g_autofree char *verdict = NULL;
+
+    if (fullest[job].fits)
+      continue;
+    status = 3;
+    if (cli->json || ls_args_has (cli->args, "memory"))
+      continue;
+    verdict = ls_memory_verdict (scenario->jobs[job].workload, gpus, &fullest[job]);
+    ls_cli_note (cli, "%s%s%s", scenario->n_jobs > 1 ? scenario->jobs[job].name : "",
+                 scenario->n_jobs > 1 ? ": " : "", g_strchomp (verdict));
+  }
+  return status;
+}
+
 static int run_check (LsCli *cli, GError **error) {
   g_autoptr (LsScenario) scenario = NULL;
-  g_autofree const LsAccelerator **gpus = NULL;
+  g_autofree LsMemoryEstimate *fullest = NULL;
   g_autofree char *text = NULL;
-  LsMemoryEstimate fullest;
 
   if (refuse_later (cli, error))
     return 2;
@@ -184,19 +226,16 @@ static int run_check (LsCli *cli, GError **error) {
     text = topology (cli, scenario);
     return ls_cli_write (cli, text, error) ? 0 : 2;
   }
-  gpus = ls_scenario_stage_gpus (scenario);
-  ls_memory_fullest (scenario->workload, gpus, &fullest);
-  text = cli->json ? as_json (cli, scenario) : as_text (cli, scenario, &fullest);
+  fullest = g_new (LsMemoryEstimate, scenario->n_jobs);
+  for (guint job = 0; job < scenario->n_jobs; job++) {
+    g_autofree const LsAccelerator **gpus = ls_scenario_stage_gpus (scenario, job);
+
+    ls_memory_fullest (scenario->jobs[job].workload, gpus, &fullest[job]);
+  }
+  text = cli->json ? as_json (cli, scenario) : as_text (cli, scenario, fullest);
   if (!ls_cli_write (cli, text, error))
     return 2;
-  if (fullest.fits)
-    return 0;
-  if (!cli->json && !ls_args_has (cli->args, "memory")) {
-    g_autofree char *verdict = ls_memory_verdict (scenario->workload, gpus, &fullest);
-
-    ls_cli_note (cli, "%s", g_strchomp (verdict));
-  }
-  return 3;
+  return memory_status (cli, scenario, fullest);
 }
 
 const LsCommand ls_command_check = {

@@ -9,8 +9,8 @@ char *ls_plural (gint64 n, const char *noun) {
   return g_strdup_printf ("%" G_GINT64_FORMAT " %s%s", n, noun, n == 1 ? "" : "s");
 }
 
-void ls_check_card (GString *out, const LsScenario *scenario) {
-  const LsWorkload *w = scenario->workload;
+void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
+  const LsWorkload *w = scenario->jobs[job].workload;
   const LsNodeGroup *group = ls_cluster_group (scenario->cluster, 0);
   g_autofree char *nodes = ls_plural (ls_cluster_n_nodes (scenario->cluster), "node");
   g_autofree char *parameters =
@@ -44,18 +44,19 @@ static void append_cell (GString *out, double bytes) {
   g_string_append_printf (out, " %12s", text);
 }
 
-void ls_check_memory (GString *out, const LsScenario *scenario) {
-  g_autofree const LsAccelerator **gpus = ls_scenario_stage_gpus (scenario);
+void ls_check_memory (GString *out, const LsScenario *scenario, guint job) {
+  g_autofree const LsAccelerator **gpus = ls_scenario_stage_gpus (scenario, job);
+  const LsWorkload *w = scenario->jobs[job].workload;
   LsMemoryEstimate fullest;
   g_autofree char *verdict = NULL;
 
   g_string_append_printf (out, "%-6s %12s %12s %12s %12s %12s %12s %12s\n", "stage", "parameters",
                           "gradients", "optimizer", "activations", "buffers", "reserved",
                           "capacity");
-  for (guint stage = 0; stage < scenario->workload->layout.pipeline; stage++) {
+  for (guint stage = 0; stage < w->layout.pipeline; stage++) {
     LsMemoryEstimate estimate;
 
-    ls_memory_estimate (scenario->workload, stage, gpus[stage], &estimate);
+    ls_memory_estimate (w, stage, gpus[stage], &estimate);
     g_string_append_printf (out, "%-6u", stage);
     for (guint kind = 0; kind < LS_N_MEMORY; kind++)
       append_cell (out, (double) estimate.bytes[kind]);
@@ -63,8 +64,8 @@ void ls_check_memory (GString *out, const LsScenario *scenario) {
     append_cell (out, (double) estimate.capacity_bytes);
     g_string_append (out, estimate.fits ? "\n" : "  does not fit\n");
   }
-  ls_memory_fullest (scenario->workload, gpus, &fullest);
-  verdict = ls_memory_verdict (scenario->workload, gpus, &fullest);
+  ls_memory_fullest (w, gpus, &fullest);
+  verdict = ls_memory_verdict (w, gpus, &fullest);
   g_string_append_printf (out, "%s\n", g_strchomp (verdict));
 }
 
@@ -81,21 +82,22 @@ static void json_estimate (LsJson *json, const LsMemoryEstimate *estimate) {
   ls_json_integer (json, "capacity_bytes", estimate->capacity_bytes);
 }
 
-void ls_check_memory_json (LsJson *json, const LsScenario *scenario) {
-  g_autofree const LsAccelerator **gpus = ls_scenario_stage_gpus (scenario);
+void ls_check_memory_json (LsJson *json, const LsScenario *scenario, guint job) {
+  g_autofree const LsAccelerator **gpus = ls_scenario_stage_gpus (scenario, job);
+  const LsWorkload *w = scenario->jobs[job].workload;
   LsMemoryEstimate fullest;
   g_autofree char *verdict = NULL;
 
-  ls_memory_fullest (scenario->workload, gpus, &fullest);
-  verdict = ls_memory_verdict (scenario->workload, gpus, &fullest);
+  ls_memory_fullest (w, gpus, &fullest);
+  verdict = ls_memory_verdict (w, gpus, &fullest);
   ls_json_open_object (json, "memory");
   json_estimate (json, &fullest);
   ls_json_string (json, "verdict", g_strchomp (verdict));
   ls_json_open_array (json, "stages");
-  for (guint stage = 0; stage < scenario->workload->layout.pipeline; stage++) {
+  for (guint stage = 0; stage < w->layout.pipeline; stage++) {
     LsMemoryEstimate estimate;
 
-    ls_memory_estimate (scenario->workload, stage, gpus[stage], &estimate);
+    ls_memory_estimate (w, stage, gpus[stage], &estimate);
     ls_json_open_object (json, NULL);
     json_estimate (json, &estimate);
     ls_json_close (json);
@@ -113,8 +115,8 @@ static guint first_layer (const LsWorkload *workload, guint stage) {
   return first;
 }
 
-void ls_check_layout (GString *out, const LsScenario *scenario) {
-  const LsWorkload *w = scenario->workload;
+void ls_check_layout (GString *out, const LsScenario *scenario, guint job) {
+  const LsWorkload *w = scenario->jobs[job].workload;
 
   g_string_append_printf (out, "%6s  %-12s %4s %-16s %6s %6s %6s %9s   %s\n", "rank", "node", "gpu",
                           "type", "tensor", "data", "stage", "layers",
@@ -137,8 +139,8 @@ void ls_check_layout (GString *out, const LsScenario *scenario) {
   }
 }
 
-void ls_check_layout_json (LsJson *json, const LsScenario *scenario) {
-  const LsWorkload *w = scenario->workload;
+void ls_check_layout_json (LsJson *json, const LsScenario *scenario, guint job) {
+  const LsWorkload *w = scenario->jobs[job].workload;
 
   ls_json_open_array (json, "layout");
   for (guint rank = 0; rank < w->layout.ranks; rank++) {

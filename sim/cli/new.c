@@ -173,7 +173,7 @@ static gboolean fits (const char *text, gboolean *valid) {
   *valid = scenario->workload && !ls_config_errors_any (scenario->errors);
   if (!*valid)
     return FALSE;
-  gpus = ls_scenario_stage_gpus (scenario);
+  gpus = ls_scenario_stage_gpus (scenario, 0);
   ls_memory_fullest (scenario->workload, gpus, &estimate);
   return estimate.fits;
 }

@@ -44,7 +44,7 @@ static void judge (Setting *setting, const LsTrainingRow *row) {
     setting->fault = first_fault (scenario);
     return;
   }
-  gpus = ls_scenario_stage_gpus (scenario);
+  gpus = ls_scenario_stage_gpus (scenario, 0);
   ls_memory_fullest (scenario->workload, gpus, &estimate);
   setting->fits = estimate.fits;
   setting->model_flops = ls_workload_model_flops (scenario->workload);

@@ -9,13 +9,15 @@ struct LsRecording {
   LsSimulation *simulation;
   LsRecorder *recorder;
   LsTraceMeta meta;
-  LsTraceJob job;
+  LsTraceJob *jobs;
   LsTraceNode *nodes;
   LsTraceRank *ranks;
   LsTraceResource *resources;
   LsTraceGroup *groups;
   const char **strings;
   const char *streams[LS_N_ROLES + 1];
+  guint n_kinds;     /* of ranks, over all jobs; those of a job follow those of the one before */
+  guint *first_kind; /* by job */
   guint16 *stream_numbers; /* of all kinds of rank, LS_MAX_STREAMS each */
   GPtrArray *owned;        /* char * */
   GArray *step_ranks;      /* LsTraceStepRank */
@@ -54,39 +56,72 @@ static guint16 stream_number (LsRecording *recording, const char *name) {
 }
 
 static void describe_streams (LsRecording *recording) {
-  const LsJob *job = ls_simulation_job (recording->simulation);
+  guint n_jobs = ls_simulation_n_jobs (recording->simulation);
 
-  recording->stream_numbers = g_new0 (guint16, job->n_kinds * LS_MAX_STREAMS);
-  for (guint kind = 0; kind < job->n_kinds; kind++)
-    for (guint i = 0; i < ls_program_n_streams (job->kinds[kind].program); i++)
-      recording->stream_numbers[kind * LS_MAX_STREAMS + i] =
-          stream_number (recording, ls_program_stream_name (job->kinds[kind].program, i));
+  recording->first_kind = g_new0 (guint, n_jobs);
+  for (guint j = 0; j < n_jobs; j++) {
+    recording->first_kind[j] = recording->n_kinds;
+    recording->n_kinds += ls_simulation_job (recording->simulation, j)->job->n_kinds;
+  }
+  recording->stream_numbers = g_new0 (guint16, recording->n_kinds * LS_MAX_STREAMS);
+  for (guint j = 0; j < n_jobs; j++) {
+    const LsJob *job = ls_simulation_job (recording->simulation, j)->job;
+
+    for (guint kind = 0; kind < job->n_kinds; kind++)
+      for (guint i = 0; i < ls_program_n_streams (job->kinds[kind].program); i++)
+        recording->stream_numbers[(recording->first_kind[j] + kind) * LS_MAX_STREAMS + i] =
+            stream_number (recording, ls_program_stream_name (job->kinds[kind].program, i));
+  }
   recording->meta.streams = recording->streams;
 }
 
-static void describe_ranks (LsRecording *recording) {
+static void describe_rank (LsRecording *recording, guint rank) {
   const LsCluster *cluster = ls_simulation_cluster (recording->simulation);
-  const LsJob *job = ls_simulation_job (recording->simulation);
+  guint number = ls_simulation_job_of_rank (recording->simulation, rank);
+  const LsJobRun *run = ls_simulation_job (recording->simulation, number);
+  const LsJob *job = run->job;
+  LsTraceRank *out = &recording->ranks[rank];
+  guint job_rank = rank - run->first_rank, kind = job->kind_of_rank[job_rank],
+        gpu = job->gpu_of_rank[job_rank];
 
-  recording->ranks = g_new0 (LsTraceRank, job->n_ranks);
-  for (guint rank = 0; rank < job->n_ranks; rank++) {
-    LsTraceRank *out = &recording->ranks[rank];
-    guint kind = job->kind_of_rank[rank], gpu = job->gpu_of_rank[rank];
+  out->job = number;
+  out->job_rank = job_rank;
+  out->role = "worker";
+  out->node = (gint) ls_cluster_gpu_node (cluster, gpu);
+  out->device = (gint) ls_cluster_gpu_local (cluster, gpu);
+  out->class_id = recording->first_kind[number] + kind;
+  out->dp = (gint) job->coordinates[job_rank].data;
+  out->tp = (gint) job->coordinates[job_rank].tensor;
+  out->pp = (gint) job->coordinates[job_rank].stage;
+  out->cp = out->ep = LS_TRACE_ABSENT;
+  out->n_streams = ls_program_n_streams (job->kinds[kind].program);
+  out->streams = &recording->stream_numbers[out->class_id * LS_MAX_STREAMS];
+}
 
-    out->job_rank = rank;
-    out->role = "worker";
-    out->node = (gint) ls_cluster_gpu_node (cluster, gpu);
-    out->device = (gint) ls_cluster_gpu_local (cluster, gpu);
-    out->class_id = kind;
-    out->dp = (gint) job->coordinates[rank].data;
-    out->tp = (gint) job->coordinates[rank].tensor;
-    out->pp = (gint) job->coordinates[rank].stage;
-    out->cp = out->ep = LS_TRACE_ABSENT;
-    out->n_streams = ls_program_n_streams (job->kinds[kind].program);
-    out->streams = &recording->stream_numbers[kind * LS_MAX_STREAMS];
-  }
-  recording->meta.n_ranks = job->n_ranks;
+static void describe_ranks (LsRecording *recording) {
+  guint n = ls_simulation_n_ranks (recording->simulation);
+
+  recording->ranks = g_new0 (LsTraceRank, n);
+  for (guint rank = 0; rank < n; rank++)
+    describe_rank (recording, rank);
+  recording->meta.n_ranks = n;
   recording->meta.ranks = recording->ranks;
+}
+
+/* The rank on each GPU, or LS_TRACE_ABSENT (transfer full). */
+static gint *ranks_by_gpu (const LsRecording *recording) {
+  guint n = ls_cluster_n_gpus (ls_simulation_cluster (recording->simulation));
+  gint *rank_of_gpu = g_new (gint, MAX (n, 1u));
+
+  for (guint gpu = 0; gpu < n; gpu++)
+    rank_of_gpu[gpu] = LS_TRACE_ABSENT;
+  for (guint j = 0; j < ls_simulation_n_jobs (recording->simulation); j++) {
+    const LsJobRun *run = ls_simulation_job (recording->simulation, j);
+
+    for (guint rank = 0; rank < run->job->n_ranks; rank++)
+      rank_of_gpu[run->job->gpu_of_rank[rank]] = (gint) (run->first_rank + rank);
+  }
+  return rank_of_gpu;
 }
 
 /* In the engine's numbering, so that rows and records agree. */
@@ -94,16 +129,9 @@ static void describe_resources (LsRecording *recording) {
   LsEngine *engine = ls_simulation_engine (recording->simulation);
   const LsNet *net = ls_simulation_net (recording->simulation);
   const LsTopology *topology = ls_net_topology (net);
-  const LsJob *job = ls_simulation_job (recording->simulation);
   guint n = ls_engine_n_resources (engine);
-  g_autofree gint *rank_of_gpu =
-      g_new (gint, ls_cluster_n_gpus (ls_simulation_cluster (recording->simulation)));
+  g_autofree gint *rank_of_gpu = ranks_by_gpu (recording);
 
-  for (guint gpu = 0; gpu < ls_cluster_n_gpus (ls_simulation_cluster (recording->simulation));
-       gpu++)
-    rank_of_gpu[gpu] = LS_TRACE_ABSENT;
-  for (guint rank = 0; rank < job->n_ranks; rank++)
-    rank_of_gpu[job->gpu_of_rank[rank]] = (gint) rank;
   recording->resources = g_new0 (LsTraceResource, n);
   for (guint i = 0; i < n; i++) {
     guint index = ls_net_resource_index (net, i);
@@ -135,6 +163,8 @@ static void describe_groups (LsRecording *recording) {
 
   recording->groups = g_new0 (LsTraceGroup, n);
   for (guint i = 0; i < n; i++) {
+    recording->groups[i].job =
+        ls_simulation_job_of_rank (recording->simulation, ls_engine_group_ranks (engine, i)[0]);
     recording->groups[i].axis = ls_engine_group_axis (engine, i);
     recording->groups[i].n_members = ls_engine_group_size (engine, i);
     recording->groups[i].members = ls_engine_group_ranks (engine, i);
@@ -144,7 +174,7 @@ static void describe_groups (LsRecording *recording) {
 }
 
 static void describe_strings (LsRecording *recording) {
-  const LsTables *tables = ls_simulation_job (recording->simulation)->tables;
+  const LsTables *tables = ls_simulation_job (recording->simulation, 0)->job->tables;
   guint n = ls_tables_n_names (tables);
 
   recording->strings = g_new0 (const char *, n);
@@ -154,16 +184,27 @@ static void describe_strings (LsRecording *recording) {
   recording->meta.strings = recording->strings;
 }
 
+static void describe_jobs (LsRecording *recording) {
+  guint n = ls_simulation_n_jobs (recording->simulation);
+
+  recording->jobs = g_new0 (LsTraceJob, n);
+  for (guint j = 0; j < n; j++) {
+    const LsJobRun *run = ls_simulation_job (recording->simulation, j);
+
+    recording->jobs[j] = (LsTraceJob){
+        .name = run->name, .policy = "sync", .gpus = run->job->n_ranks, .start_ps = run->start_ps};
+  }
+  recording->meta.n_jobs = n;
+  recording->meta.jobs = recording->jobs;
+}
+
 static LsRecording *describe (LsSimulation *simulation) {
   LsRecording *recording = g_new0 (LsRecording, 1);
-  const LsJob *job = ls_simulation_job (simulation);
 
   recording->simulation = simulation;
   recording->owned = g_ptr_array_new_with_free_func (g_free);
   recording->step_ranks = g_array_new (FALSE, TRUE, sizeof (LsTraceStepRank));
-  recording->job = (LsTraceJob){.name = job->name, .policy = "sync", .gpus = job->n_ranks};
-  recording->meta.n_jobs = 1;
-  recording->meta.jobs = &recording->job;
+  describe_jobs (recording);
   describe_nodes (recording);
   describe_streams (recording);
   describe_ranks (recording);
@@ -192,6 +233,8 @@ void ls_recording_free (LsRecording *recording) {
   if (!recording)
     return;
   ls_recorder_free (recording->recorder);
+  g_free (recording->jobs);
+  g_free (recording->first_kind);
   g_free (recording->nodes);
   g_free (recording->ranks);
   g_free (recording->resources);
@@ -209,9 +252,12 @@ LsRecorder *ls_recording_recorder (LsRecording *recording) {
 
 gboolean ls_recording_step (gpointer self, const LsStepResult *step, GError **error) {
   LsRecording *recording = self;
-  const LsWorkload *workload = ls_simulation_workload (recording->simulation);
-  LsTraceStep row = {
-      .step = step->step, .start_ps = step->start_ps, .end_ps = step->end_ps, .tokens = -1};
+  const LsWorkload *workload = ls_simulation_job (recording->simulation, step->job)->workload;
+  LsTraceStep row = {.job = step->job,
+                     .step = step->step,
+                     .start_ps = step->start_ps,
+                     .end_ps = step->end_ps,
+                     .tokens = -1};
 
   if (ls_model_has_tokens (workload->model))
     row.tokens = workload->global_batch * workload->seq_len;
@@ -219,7 +265,7 @@ gboolean ls_recording_step (gpointer self, const LsStepResult *step, GError **er
   for (guint rank = 0; rank < step->n_ranks; rank++) {
     LsTraceStepRank *out = &g_array_index (recording->step_ranks, LsTraceStepRank, rank);
 
-    out->rank = rank;
+    out->rank = step->first_rank + rank;
     out->weight = 1;
     memcpy (out->parts_ps, &step->parts_ps[rank * LS_N_PARTS], sizeof out->parts_ps);
     out->caused_wait_ps = step->caused_wait_ps[rank];
@@ -230,22 +276,36 @@ gboolean ls_recording_step (gpointer self, const LsStepResult *step, GError **er
                            step->n_ranks, error);
 }
 
+/* Steps of a job with rows. */
+static gint64 recorded_steps (const LsJobRun *run, const LsRecorderOptions *options) {
+  gint64 recorded = 0;
+
+  for (gint64 step = 0; step < run->workload->steps; step++)
+    recorded += ls_recorder_has_step (options, step) ? 1 : 0;
+  return recorded;
+}
+
 LsRecordingSize ls_recording_size (LsSimulation *simulation, const LsRecorderOptions *options) {
   g_autoptr (LsRecording) recording = describe (simulation);
   g_autoptr (LsTraceSelection) selection = ls_trace_selection_new (
       &recording->meta, options->all_ranks, options->ranks, options->n_ranks);
-  gint64 steps = ls_simulation_workload (simulation)->steps, recorded = 0;
-  LsRecordingSize size = {0};
+  gint64 fixed = ls_trace_estimate_bytes (options->level, 0, 0, 0, 0);
+  LsRecordingSize size = {.bytes = fixed};
 
-  for (gint64 step = 0; step < steps; step++)
-    recorded += ls_recorder_has_step (options, step) ? 1 : 0;
-  for (guint rank = 0; rank < recording->meta.n_ranks && options->level >= LS_TRACE_OPS; rank++)
-    if (ls_trace_selection_has (selection, rank))
-      size.events +=
-          ls_program_n_executed (ls_engine_rank_program (ls_simulation_engine (simulation), rank)) /
-          steps * recorded;
-  if (options->level > LS_TRACE_NONE)
-    size.bytes = ls_trace_estimate_bytes (options->level, size.events, recording->meta.n_ranks,
-                                          recording->meta.n_resources, recorded);
+  if (options->level == LS_TRACE_NONE)
+    return size;
+  for (guint j = 0; j < ls_simulation_n_jobs (simulation); j++) {
+    const LsJobRun *run = ls_simulation_job (simulation, j);
+    gint64 recorded = recorded_steps (run, options), events = 0;
+
+    for (guint rank = 0; rank < run->job->n_ranks && options->level >= LS_TRACE_OPS; rank++)
+      if (ls_trace_selection_has (selection, run->first_rank + rank))
+        events += ls_program_n_executed (ls_job_kind (run->job, rank)->program) /
+                  run->workload->steps * recorded;
+    size.events += events;
+    size.bytes += ls_trace_estimate_bytes (options->level, events, run->job->n_ranks,
+                                           j == 0 ? recording->meta.n_resources : 0, recorded) -
+                  fixed;
+  }
   return size;
 }

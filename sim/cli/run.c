@@ -32,7 +32,8 @@ static const LsOption options[] = {
 /* What one run needs; freed together. */
 typedef struct {
   LsScenario *scenario;
-  LsJob *job;
+  guint n_jobs;
+  LsJob **jobs; /* in the order of the scenario's */
   LsSimulation *simulation;
   LsRecording *recording; /* NULL with trace.level none */
   LsRecorderOptions recorder;
@@ -44,7 +45,9 @@ typedef struct {
 static void run_clear (Run *run) {
   ls_recording_free (run->recording);
   ls_simulation_free (run->simulation);
-  ls_job_free (run->job);
+  for (guint j = 0; j < run->n_jobs; j++)
+    ls_job_free (run->jobs[j]);
+  g_free (run->jobs);
   ls_scenario_free (run->scenario);
   if (run->ranks)
     g_array_unref (run->ranks);
@@ -58,6 +61,12 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Run, run_clear)
 static void read_trace (Run *run) {
   LsConfig *config = run->scenario->config;
   g_autoptr (GArray) ranks = NULL;
+  gint64 n_ranks = 0, n_steps = 0;
+
+  for (guint j = 0; j < run->scenario->n_jobs; j++) {
+    n_ranks += run->scenario->jobs[j].workload->layout.ranks;
+    n_steps = MAX (n_steps, run->scenario->jobs[j].workload->steps);
+  }
 
   ls_trace_level_from_name (ls_config_get_string (config, "trace.level"), &run->recorder.level);
   run->ranks = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -67,12 +76,13 @@ static void read_trace (Run *run) {
     gint64 index = g_array_index (ranks, gint64, i);
     guint rank = (guint) index;
 
-    if (index < run->scenario->workload->layout.ranks)
+    if (index < n_ranks)
       g_array_append_val (run->ranks, rank);
     else
       ls_config_warning_at (config, run->scenario->errors, "trace.ranks",
-                            "there is no rank %" G_GINT64_FORMAT "; ranks go from 0 to %u", index,
-                            run->scenario->workload->layout.ranks - 1);
+                            "there is no rank %" G_GINT64_FORMAT
+                            "; ranks go from 0 to %" G_GINT64_FORMAT,
+                            index, n_ranks - 1);
   }
   run->recorder.ranks = (const guint *) (gpointer) run->ranks->data;
   run->recorder.n_ranks = run->ranks->len;
@@ -81,11 +91,31 @@ static void read_trace (Run *run) {
     run->recorder.filter_steps = TRUE;
     run->recorder.steps = (const gint64 *) (gpointer) run->steps->data;
     run->recorder.n_steps = run->steps->len;
-    if (g_array_index (run->steps, gint64, run->steps->len - 1) >= run->scenario->workload->steps)
+    if (g_array_index (run->steps, gint64, run->steps->len - 1) >= n_steps)
       ls_config_warning_at (config, run->scenario->errors, "trace.steps",
-                            "the run has %" G_GINT64_FORMAT " steps, numbered from 0",
-                            (gint64) run->scenario->workload->steps);
+                            "the run has %" G_GINT64_FORMAT " steps, numbered from 0", n_steps);
   }
+}
+
+/* Compiles all jobs with common tables and puts them on one engine. */
+static gboolean build (Run *run, GError **error) {
+  const LsScenario *scenario = run->scenario;
+  g_autofree LsSimulationJob *jobs = g_new0 (LsSimulationJob, scenario->n_jobs);
+  g_autoptr (LsTables) tables = ls_tables_new ();
+
+  run->jobs = g_new0 (LsJob *, scenario->n_jobs);
+  for (; run->n_jobs < scenario->n_jobs; run->n_jobs++) {
+    const LsScenarioJob *job = &scenario->jobs[run->n_jobs];
+    LsJob *built = ls_job_build_with (job->workload, scenario->cluster, tables, error);
+
+    if (!built)
+      return FALSE;
+    run->jobs[run->n_jobs] = built;
+    jobs[run->n_jobs] = (LsSimulationJob){scenario->n_jobs > 1 ? job->name : NULL, job->workload,
+                                          built, job->start_ps};
+  }
+  run->simulation = ls_simulation_new_jobs (scenario->cluster, jobs, run->n_jobs, scenario->seed);
+  return TRUE;
 }
 
 static gboolean prepare (LsCli *cli, Run *run, GError **error) {
@@ -96,12 +126,7 @@ static gboolean prepare (LsCli *cli, Run *run, GError **error) {
     read_trace (run);
   if (!ls_scenario_report (cli, run->scenario))
     return FALSE;
-  run->job = ls_job_build (run->scenario->workload, run->scenario->cluster, error);
-  if (!run->job)
-    return FALSE;
-  run->simulation = ls_simulation_new (run->scenario->cluster, run->scenario->workload, run->job,
-                                       run->scenario->seed);
-  return TRUE;
+  return build (run, error);
 }
 
 /* --- dry run ------------------------------------------------------------------------------------ */
@@ -133,7 +158,7 @@ static double expected_s (Run *run, gint64 rows) {
 }
 
 static int dry_run (LsCli *cli, Run *run, GError **error) {
-  gint64 operations = ls_job_n_operations (run->job);
+  gint64 operations = ls_simulation_n_operations (run->simulation);
   LsRecordingSize size = ls_recording_size (run->simulation, &run->recorder);
   double seconds = expected_s (run, size.events);
   g_autofree char *text = NULL;
@@ -156,7 +181,8 @@ static int dry_run (LsCli *cli, Run *run, GError **error) {
     text = g_strdup_printf ("events     %" G_GINT64_FORMAT " operations of %u ranks\n"
                             "database   about %s, %" G_GINT64_FORMAT " rows of operations\n"
                             "time       about %s on this machine\n",
-                            operations, run->job->n_ranks, bytes, size.events, time);
+                            operations, ls_simulation_n_ranks (run->simulation), bytes, size.events,
+                            time);
   }
   return ls_cli_write (cli, text, error) ? 0 : 2;
 }
@@ -222,10 +248,19 @@ static gboolean simulate (LsCli *cli, Run *run, gboolean *interrupted, GError **
   return FALSE;
 }
 
+/* Steps that have ended, of all jobs. */
+static guint n_steps (const Run *run) {
+  guint sum = 0;
+
+  for (guint j = 0; j < run->n_jobs; j++)
+    sum += ls_simulation_n_steps (run->simulation, j);
+  return sum;
+}
+
 static LsSummary *make_summary (LsCli *cli, Run *run) {
   LsSummary *summary;
 
-  if (ls_simulation_n_steps (run->simulation) == 0)
+  if (n_steps (run) == 0)
     return NULL;
   summary = ls_summary_new (run->simulation);
   summary->version = g_strdup (LS_VERSION);
@@ -258,7 +293,13 @@ static gboolean finish_recording (Run *run, const LsSummary *summary, gboolean i
     g_autofree char *json = lasting_json (summary);
 
     ls_recorder_set_text (recorder, "summary", json);
-    ls_recorder_set_job_summary (recorder, 0, json);
+    if (summary->n_jobs == 0)
+      ls_recorder_set_job_summary (recorder, 0, json);
+    for (guint j = 0; j < summary->n_jobs; j++) {
+      g_autofree char *of_job = ls_summary_job_to_json (summary->jobs[j]);
+
+      ls_recorder_set_job_summary (recorder, j, of_job);
+    }
   }
   ls_recorder_set_real (recorder, "wall_s", ls_simulation_wall_s (run->simulation));
   if (!ls_recorder_finish (recorder, interrupted ? "interrupted" : "complete", end_ps, error))
@@ -272,9 +313,8 @@ static void show (LsCli *cli, const Run *run, const LsSummary *summary, gboolean
   g_autofree char *json = NULL;
 
   if (interrupted)
-    ls_cli_note (cli, "interrupted after %u whole steps%s%s",
-                 ls_simulation_n_steps (run->simulation), run->path ? "; what was done is in " : "",
-                 run->path ? run->path : "");
+    ls_cli_note (cli, "interrupted after %u whole steps%s%s", n_steps (run),
+                 run->path ? "; what was done is in " : "", run->path ? run->path : "");
   if (!summary)
     return;
   if (cli->json) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "config/output.h"
+#include "config/path.h"
 #include "config/tables.h"
 
 LsConfigSchema *ls_scenario_schema (void) {
@@ -26,7 +27,11 @@ static LsScenario *scenario_new (void) {
 void ls_scenario_free (LsScenario *scenario) {
   if (!scenario)
     return;
-  ls_workload_free (scenario->workload);
+  for (guint j = 0; j < scenario->n_jobs; j++) {
+    ls_workload_free (scenario->jobs[j].workload);
+    g_free (scenario->jobs[j].name);
+  }
+  g_free (scenario->jobs);
   ls_cluster_free (scenario->cluster);
   ls_config_free (scenario->config);
   ls_config_errors_free (scenario->errors);
@@ -52,6 +57,62 @@ static void read_trace (LsConfig *config) {
     ls_config_no_effect (config, "trace.steps", "trace.level is none");
 }
 
+/* No GPU has ranks of two jobs: each later job, by name, against those before. */
+static gboolean keep_apart (LsScenario *scenario) {
+  g_autofree guint *owner = g_new0 (guint, MAX (ls_cluster_n_gpus (scenario->cluster), 1u));
+  gboolean good = TRUE;
+
+  for (guint j = 0; j < scenario->n_jobs; j++) {
+    const LsWorkload *workload = scenario->jobs[j].workload;
+
+    for (guint rank = 0; rank < workload->layout.ranks; rank++) {
+      guint gpu = workload->gpu_of_rank[rank];
+      g_autofree char *node = NULL;
+
+      if (owner[gpu] == 0) {
+        owner[gpu] = j + 1;
+        continue;
+      }
+      node = ls_cluster_node_name (scenario->cluster, ls_cluster_gpu_node (scenario->cluster, gpu));
+      ls_config_error_at (scenario->config, scenario->errors, "jobs",
+                          "jobs %s and %s both have a rank on %s/gpu%u; give each a placement",
+                          scenario->jobs[owner[gpu] - 1].name, scenario->jobs[j].name, node,
+                          ls_cluster_gpu_local (scenario->cluster, gpu));
+      good = FALSE;
+      break;
+    }
+  }
+  return good;
+}
+
+/* One workload after another, by name. A single one called main keeps its short paths in messages. */
+static void read_jobs (LsScenario *scenario) {
+  LsConfig *config = scenario->config;
+  g_auto (GStrv) names = ls_config_get_names (config, "jobs");
+  gboolean good = TRUE;
+
+  scenario->n_jobs = g_strv_length (names);
+  scenario->jobs = g_new0 (LsScenarioJob, MAX (scenario->n_jobs, 1u));
+  for (guint j = 0; j < scenario->n_jobs; j++) {
+    LsScenarioJob *job = &scenario->jobs[j];
+    g_autoptr (GString) path = g_string_new ("jobs");
+    g_autofree char *start = NULL;
+
+    job->name = g_strdup (names[j]);
+    ls_config_path_append (path, names[j]);
+    start = g_strconcat (path->str, ".start", NULL);
+    job->start_ps = ls_config_get_time_ps (config, start);
+    g_string_append (path, ".workload");
+    if (scenario->n_jobs > 1 || strcmp (names[j], "main") != 0)
+      ls_config_redirect (config, "workload", path->str);
+    job->workload = ls_workload_new (config, scenario->cluster, scenario->errors);
+    ls_config_redirect (config, NULL, NULL);
+    good = good && job->workload != NULL;
+  }
+  if (good && scenario->n_jobs > 0 && keep_apart (scenario))
+    scenario->workload = scenario->jobs[0].workload;
+}
+
 /* Builds the parts from what the builder has; each part checks its own keys. */
 static void resolve (LsScenario *scenario, LsConfigBuilder *builder) {
   scenario->config = ls_config_builder_build (builder, scenario->errors);
@@ -62,8 +123,8 @@ static void resolve (LsScenario *scenario, LsConfigBuilder *builder) {
   ls_config_get_string (scenario->config, "title");
   read_trace (scenario->config);
   scenario->cluster = ls_cluster_new (scenario->config, scenario->errors);
-  if (scenario->cluster && ls_config_has (scenario->config, "workload"))
-    scenario->workload = ls_workload_new (scenario->config, scenario->cluster, scenario->errors);
+  if (scenario->cluster && ls_config_has (scenario->config, "jobs"))
+    read_jobs (scenario);
   if (scenario->workload)
     ls_config_warn_unused (scenario->config, scenario->errors);
 }
@@ -184,15 +245,16 @@ gboolean ls_scenario_report (LsCli *cli, const LsScenario *scenario) {
   return FALSE;
 }
 
-const LsAccelerator **ls_scenario_stage_gpus (const LsScenario *scenario) {
-  const LsLayout *layout = &scenario->workload->layout;
+const LsAccelerator **ls_scenario_stage_gpus (const LsScenario *scenario, guint job) {
+  const LsWorkload *workload = scenario->jobs[job].workload;
+  const LsLayout *layout = &workload->layout;
   const LsAccelerator **gpus = g_new0 (const LsAccelerator *, layout->pipeline);
 
   for (guint stage = 0; stage < layout->pipeline; stage++) {
     LsCoordinates at = {.stage = stage};
     guint rank = ls_layout_rank (layout, at);
 
-    gpus[stage] = ls_cluster_gpu (scenario->cluster, scenario->workload->gpu_of_rank[rank]);
+    gpus[stage] = ls_cluster_gpu (scenario->cluster, workload->gpu_of_rank[rank]);
   }
   return gpus;
 }

@@ -13,12 +13,21 @@
 
 G_BEGIN_DECLS
 
+/* One job of a scenario. */
+typedef struct {
+  char *name;
+  LsWorkload *workload; /* NULL after faults */
+  gint64 start_ps;
+} LsScenarioJob;
+
 typedef struct {
   LsConfigSchema *schema;
   LsConfigErrors *errors;
-  LsConfig *config;     /* NULL when a file is no YAML at all */
-  LsCluster *cluster;   /* NULL after faults, or when the scenario has none */
-  LsWorkload *workload; /* likewise */
+  LsConfig *config;   /* NULL when a file is no YAML at all */
+  LsCluster *cluster; /* NULL after faults, or when the scenario has none */
+  guint n_jobs;
+  LsScenarioJob *jobs;  /* by name; none in a scenario without a workload */
+  LsWorkload *workload; /* of the first job, NULL when there is none or any is faulty */
   guint64 seed;
   char *name; /* for file names: stems of the files, joined by dashes */
 } LsScenario;
@@ -39,8 +48,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsScenario, ls_scenario_free)
 /* Shows warnings and errors; FALSE when there was any error (exit with 2 then). */
 gboolean ls_scenario_report (LsCli *cli, const LsScenario *scenario);
 
-/* The accelerator of each pipeline stage, by its first rank (transfer container). */
-const LsAccelerator **ls_scenario_stage_gpus (const LsScenario *scenario);
+/* The accelerator of each pipeline stage of a job, by its first rank (transfer container). */
+const LsAccelerator **ls_scenario_stage_gpus (const LsScenario *scenario, guint job);
 /* The resolved scenario as JSON with defaults (transfer full). */
 char *ls_scenario_json (const LsScenario *scenario);
 /* The `title` of a scenario file, else its first comment line, or NULL (transfer full). */

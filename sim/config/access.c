@@ -26,6 +26,8 @@ void ls_config_free (LsConfig *config) {
   g_string_chunk_free (config->names);
   g_hash_table_unref (config->no_effect);
   g_tree_unref (config->defaults);
+  g_free (config->redirect_from);
+  g_free (config->redirect_to);
   g_free (config);
 }
 
@@ -85,8 +87,24 @@ LsConfigFound ls_config_find_below (LsConfigNode *node, const LsSchemaNode *sche
   return found;
 }
 
+void ls_config_redirect (LsConfig *config, const char *from, const char *to) {
+  g_free (config->redirect_from);
+  g_free (config->redirect_to);
+  config->redirect_from = g_strdup (from);
+  config->redirect_to = g_strdup (to);
+}
+
+char *ls_config_redirected (const LsConfig *config, const char *path) {
+  gsize n = config->redirect_from != NULL ? strlen (config->redirect_from) : 0;
+
+  if (n == 0 || strncmp (path, config->redirect_from, n) != 0 || (path[n] != '.' && path[n] != 0))
+    return g_strdup (path);
+  return g_strconcat (config->redirect_to, path + n, NULL);
+}
+
 LsConfigFound ls_config_find (const LsConfig *config, const char *path) {
-  g_auto (GStrv) segments = ls_config_path_split (path, NULL, NULL);
+  g_autofree char *real = ls_config_redirected (config, path);
+  g_auto (GStrv) segments = ls_config_path_split (real, NULL, NULL);
 
   LS_REQUIRE (segments != NULL, "'%s' is no path", path);
   return ls_config_find_below (config->root, ls_schema_root (config->schema), segments);
@@ -109,7 +127,8 @@ static void append_full (GString *full, const LsSchemaNode *schema, char *const 
 }
 
 char *ls_config_full_path (const LsConfig *config, const char *path) {
-  g_auto (GStrv) segments = ls_config_path_split (path, NULL, NULL);
+  g_autofree char *real = ls_config_redirected (config, path);
+  g_auto (GStrv) segments = ls_config_path_split (real, NULL, NULL);
   GString *full = g_string_new (NULL);
 
   append_full (full, ls_schema_root (config->schema), segments);

@@ -153,14 +153,28 @@ static gboolean check_name (Check *c, const LsConfigEntry *entry, const LsSchema
   return FALSE;
 }
 
+static gboolean has_names (const LsConfigNode *map) {
+  for (guint i = 0; map->entries != NULL && i < map->entries->len; i++)
+    if (!ls_config_node_is_null (((const LsConfigEntry *) map->entries->pdata[i])->value))
+      return TRUE;
+  return FALSE;
+}
+
 /* Looks for a key at its place, or at the target of a short form. */
-static gboolean is_missing (const LsConfigNode *map, const LsSchemaNode *child) {
+static gboolean is_missing (const LsConfigNode *map, const LsSchemaNode *schema,
+                            const LsSchemaNode *child) {
   const LsConfigNode *node = map;
   g_auto (GStrv) segments =
       ls_config_path_split (child->alias != NULL ? child->alias : child->name, NULL, NULL);
 
-  for (char **segment = segments; *segment != NULL && node != NULL; segment++)
+  for (char **segment = segments; *segment != NULL && node != NULL; segment++) {
+    /* A short form stands for a name of many ("main"): another name will do, and is asked itself. */
+    if (schema != NULL && segment > segments && ls_schema_star (schema) != NULL &&
+        ls_schema_child (schema, *segment) == ls_schema_star (schema) && has_names (node))
+      return FALSE;
     node = ls_config_node_get (node, *segment);
+    schema = ls_schema_child (schema, *segment);
+  }
   return node == NULL || ls_config_node_is_null (node);
 }
 
@@ -204,7 +218,7 @@ static void check_required (Check *c, const LsConfigNode *map, const LsSchemaNod
       continue;
     if (schema->parent == NULL && (c->dropped || g_strv_contains (c->optional, child->name)))
       continue;
-    if (is_missing (map, child) && !is_misspelt (map, schema, child->name))
+    if (is_missing (map, schema, child) && !is_misspelt (map, schema, child->name))
       missing_key (c, map, schema, child);
   }
 }

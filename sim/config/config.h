@@ -83,6 +83,10 @@ const LsConfigSchema *ls_config_schema (const LsConfig *config);
 
 /* --- reading -------------------------------------------------------------------------------- */
 
+/* From now on @from and every path below it mean @to and what is below that ("workload" and
+ * "jobs.second.workload"), in messages too; NULL and NULL: as written again. */
+void ls_config_redirect (LsConfig *config, const char *from, const char *to);
+
 /* Was the key given (by file or option, not by default)? For maps: is it there? */
 gboolean ls_config_has (const LsConfig *config, const char *path);
 

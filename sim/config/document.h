@@ -15,6 +15,7 @@ struct LsConfig {
   GHashTable *no_effect; /* LsConfigNode -> reason (owned), for ls_config_no_effect() */
   GTree *defaults;       /* full paths (owned) of keys not given whose default was read */
   gboolean readable;
+  char *redirect_from, *redirect_to; /* ls_config_redirect(); NULL: none */
 };
 
 /* A key: what describes it, what stands there. */
@@ -30,6 +31,9 @@ char *ls_config_full_path (const LsConfig *config, const char *path);
 /* A copy of the document in which the defaults that were read stand as values without a position;
  * transfer full. */
 LsConfigNode *ls_config_with_defaults (const LsConfig *config);
+
+/* @path after ls_config_redirect() (transfer full). */
+char *ls_config_redirected (const LsConfig *config, const char *path);
 
 /* Follows a path from the root, short forms included. */
 LsConfigFound ls_config_find (const LsConfig *config, const char *path);

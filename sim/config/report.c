@@ -31,7 +31,8 @@ static LsConfigPosition value_position (const LsConfig *config, const char *path
 }
 
 LsConfigPosition ls_config_position (const LsConfig *config, const char *path) {
-  g_auto (GStrv) segments = ls_config_path_split (path, NULL, NULL);
+  g_autofree char *real = ls_config_redirected (config, path);
+  g_auto (GStrv) segments = ls_config_path_split (real, NULL, NULL);
 
   LS_REQUIRE (segments != NULL, "'%s' is no path", path);
   return nearest_position (config, segments);
@@ -40,8 +41,9 @@ LsConfigPosition ls_config_position (const LsConfig *config, const char *path) {
 static void add_fault (const LsConfig *config, LsConfigErrors *errors, LsConfigFaultKind kind,
                        const char *path, const char *format, va_list args) {
   g_autofree char *message = g_strdup_vprintf (format, args);
+  g_autofree char *real = ls_config_redirected (config, path);
 
-  ls_config_errors_add (errors, kind, value_position (config, path), "%s: %s", path, message);
+  ls_config_errors_add (errors, kind, value_position (config, path), "%s: %s", real, message);
 }
 
 void ls_config_error_at (const LsConfig *config, LsConfigErrors *errors, const char *path,

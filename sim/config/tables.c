@@ -6,7 +6,6 @@
  */
 #include "config/tables.h"
 
-static const char *const job_names[] = {"main", NULL};
 static const char *const trace_levels[] = {"none", "steps", "ops", NULL};
 static const char *const trace_levels_later[] = {"messages", NULL};
 static const char *const all_word[] = {"all", NULL};
@@ -54,22 +53,20 @@ const LsConfigKey ls_config_keys[] = {
     {.path = "workload", .type = LS_CONFIG_ALIAS, .alias = "jobs.main.workload"},
     {.path = "jobs",
      .type = LS_CONFIG_MAP,
-     .choices = job_names,
-     .later = "several jobs on one cluster",
-     .meaning = "training jobs by name; a single one is called main and may be written workload"},
+     .meaning = "jobs by name, on GPUs of their own and one network; a single one may be written "
+                "workload: and is then called main"},
+    {.path = "jobs.*", .type = LS_CONFIG_MAP, .meaning = "one job"},
     {.path = "jobs.*.workload",
      .type = LS_CONFIG_MAP,
+     .flags = LS_CONFIG_REQUIRED,
      .alias = "workload",
      .meaning = "what the job trains and how, see workload"},
-    {.path = "jobs.*.placement",
-     .type = LS_CONFIG_MAP,
-     .later = "several jobs on one cluster",
-     .meaning = "where the job runs"},
     {.path = "jobs.*.start",
      .type = LS_CONFIG_QUANTITY,
      .dimension = LS_DIMENSION_TIME,
-     .later = "several jobs on one cluster",
-     .meaning = "when the job starts"},
+     .default_text = "0 s",
+     .source = "at once",
+     .meaning = "when the job starts, from the start of the run"},
     {0},
 };
 

@@ -157,6 +157,12 @@ guint ls_engine_add_rank (LsEngine *e, LsProgram *program, guint device, guint h
   return rank;
 }
 
+void ls_engine_set_start (LsEngine *e, guint rank, gint64 start_ps) {
+  LS_REQUIRE (!e->started && start_ps >= 0, "rank %u starts at %" G_GINT64_FORMAT " ps", rank,
+              start_ps);
+  ls_rank_at (e, rank)->start_ps = start_ps;
+}
+
 guint ls_engine_add_group (LsEngine *e, const guint *ranks, guint n_ranks, guint axis) {
   LS_REQUIRE (n_ranks > 0, "an empty group");
   LsGroup group = {.n = n_ranks,
@@ -294,6 +300,9 @@ static void dispatch_next (LsEngine *e) {
     break;
   case LS_EVENT_TIMER:
     fire_timer (e, slot);
+    break;
+  case LS_EVENT_RANK_START:
+    ls_executor_start_rank (e, event.a);
     break;
   }
 }

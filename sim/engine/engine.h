@@ -32,6 +32,8 @@ guint ls_engine_device_sm (const LsEngine *engine, guint device);     /* resourc
 guint ls_engine_device_memory (const LsEngine *engine, guint device); /* resource number */
 /* A rank running `program` (NULL: passive) on `device`; `host_device` for LS_OP_HOST or LS_NO_INDEX. Returns its number. */
 guint ls_engine_add_rank (LsEngine *engine, LsProgram *program, guint device, guint host_device);
+/* The rank begins its program at `start_ps` >= 0 instead of 0; until then it is idle. Before the run. */
+void ls_engine_set_start (LsEngine *engine, guint rank, gint64 start_ps);
 /* A group of distinct ranks, in position order. `axis` is the caller's numbering. A rank may be in it once. */
 guint ls_engine_add_group (LsEngine *engine, const guint *ranks, guint n_ranks, guint axis);
 /* A group some of whose members stand for others that do the same at the same time (folding): the

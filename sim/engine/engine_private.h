@@ -10,6 +10,7 @@
 
 /* executor.c */
 void ls_executor_start (LsEngine *e);
+void ls_executor_start_rank (LsEngine *e, guint32 rank); /* its streams begin now */
 void ls_executor_queue (LsEngine *e, guint32 rank, guint stream);
 void ls_executor_drain (LsEngine *e);
 /* `n` operations of the stream have ended now, the last with ordinal position + n - 1; it goes on. */

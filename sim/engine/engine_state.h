@@ -16,6 +16,7 @@ typedef enum {
   LS_EVENT_LATENCY_END,   /* a: activity */
   LS_EVENT_TRANSFER_END,  /* a: activity */
   LS_EVENT_TIMER,         /* which: by its slot */
+  LS_EVENT_RANK_START,    /* a: rank */
 } LsEventKind;
 
 /* A template with what the engine knows of it. */

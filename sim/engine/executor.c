@@ -200,8 +200,19 @@ void ls_executor_complete (LsEngine *e, guint32 rank, guint stream, guint32 n) {
   ls_executor_queue (e, rank, stream);
 }
 
+void ls_executor_start_rank (LsEngine *e, guint32 rank) {
+  const LsRankState *state = ls_rank_at (e, rank);
+  ls_account_busy (e, rank, e->idle_part, e->now_ps - state->accounted_ps);
+  for (guint s = 0; s < state->n_streams; s++)
+    ls_executor_queue (e, rank, s);
+}
+
 void ls_executor_start (LsEngine *e) {
-  for (guint32 rank = 0; rank < e->ranks->len; rank++)
-    for (guint s = 0; s < ls_rank_at (e, rank)->n_streams; s++)
-      ls_executor_queue (e, rank, s);
+  for (guint32 rank = 0; rank < e->ranks->len; rank++) {
+    const LsRankState *state = ls_rank_at (e, rank);
+    if (state->start_ps <= e->now_ps)
+      ls_executor_start_rank (e, rank);
+    else if (state->n_streams > 0)
+      ls_event_queue_push (e->queue, state->start_ps, 1, (LsEvent){LS_EVENT_RANK_START, rank, 0});
+  }
 }

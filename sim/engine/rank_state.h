@@ -68,6 +68,7 @@ typedef struct {
   guint32 first_stream;
   guint16 n_streams, n_open; /* streams not finished */
   gboolean observed;
+  gint64 start_ps; /* its streams begin */
   GArray *slots; /* LsSlotEntry */
   /* account of the main stream */
   gint64 parts_ps[LS_MAX_PARTS];

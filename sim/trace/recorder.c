@@ -46,6 +46,9 @@ LsRecorder *ls_recorder_new (const char *path, const LsTraceMeta *meta,
       ls_trace_selection_new (meta, options->all_ranks, options->ranks, options->n_ranks);
   recorder->options.ranks = NULL;
   recorder->streams = g_new0 (LsIdMap *, MAX (meta->n_ranks, 1));
+  recorder->old_events = g_new0 (guint32, MAX (meta->n_jobs, 1));
+  recorder->last_events = g_new0 (guint32, MAX (meta->n_jobs, 1));
+  recorder->next_step = g_new0 (gint64, MAX (meta->n_jobs, 1));
   recorder->caused_wait_ps = g_new0 (gint64, MAX (meta->n_ranks, 1));
   recorder->values = g_ptr_array_new_with_free_func (g_free);
   recorder->pending = g_array_new (FALSE, FALSE, sizeof (LsPendingCause));
@@ -92,6 +95,9 @@ void ls_recorder_free (LsRecorder *recorder) {
   g_free (recorder->streams);
   g_free (recorder->collectives);
   g_free (recorder->group_seen);
+  g_free (recorder->old_events);
+  g_free (recorder->last_events);
+  g_free (recorder->next_step);
   g_free (recorder->caused_wait_ps);
   g_free (recorder->path);
   g_free (recorder);

@@ -14,8 +14,8 @@
  *             ranks of ls_recorder_has_rank(); run; ls_recorder_step() after each step; finish; free.
  *             Without a successful finish, free removes the file: never a partial database. A killed
  *             program leaves a readable one, without indexes and with run.status = 'running'.
- * Cost:       about 60 ns per event on the simulating thread, 4 bytes of memory per event of the last
- *             two steps, and the writer's queue (7 MB).
+ * Cost:       about 60 ns per event on the simulating thread, 4 bytes of memory per event of each job's
+ *             last two steps, and the writer's queue (7 MB).
  * Left out:   message rows; rows of faults, campaigns and learning.
  *
  * Ownership: borrows the metadata (until freed); errors are LS_ERROR_IO.

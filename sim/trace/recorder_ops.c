@@ -156,7 +156,7 @@ void ls_recorder_settle_causes (LsRecorder *recorder) {
     LsPendingCause pending = g_array_index (recorder->pending, LsPendingCause, i);
     guint32 id = ls_id_map_get (&recorder->streams[pending.rank][pending.stream], pending.ordinal);
     if (id == LS_ID_UNKNOWN) {
-      if (pending.event > recorder->old_events)
+      if (pending.event > recorder->old_events[recorder->meta->ranks[pending.rank].job])
         g_array_index (recorder->pending, LsPendingCause, kept++) = pending;
     } else if (id != LS_ID_NONE) {
       LsCell *row = ls_trace_writer_row (recorder->writer, LS_ROW_CAUSE);

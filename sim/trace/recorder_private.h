@@ -23,8 +23,9 @@ struct LsRecorder {
   LsTraceNames names;
   LsTraceWriter *writer;
   LsTraceSeries *series;
-  /* row ids so far; the ids of the last two steps ended at these events */
-  guint32 n_events, n_collectives, old_events, last_events;
+  guint32 n_events, n_collectives;   /* row ids so far */
+  guint32 *old_events, *last_events; /* by job: where the ids of its last two steps ended */
+  gint64 *next_step;                 /* by job: the step after the last one that ended */
   guint64 n_steps;
   LsIdMap **streams;    /* [rank][stream]: ordinal -> event; NULL for ranks without rows */
   LsIdMap *collectives; /* [group]: sequence -> collective */

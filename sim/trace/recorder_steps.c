@@ -87,13 +87,25 @@ static void write_step_rank (LsRecorder *recorder, const LsTraceStep *step,
   row[4 + LS_N_PARTS] = ls_cell_positive (rank->peak_bytes);
 }
 
-/* Forgets ids that no cause names any more: those of steps before the last one. */
-static void forget_old_ids (LsRecorder *recorder) {
-  for (guint r = 0; r < recorder->meta->n_ranks; r++)
-    for (guint s = 0; recorder->streams[r] != NULL && s < recorder->meta->ranks[r].n_streams; s++)
-      ls_id_map_drop (&recorder->streams[r][s], recorder->old_events);
-  recorder->old_events = recorder->last_events;
-  recorder->last_events = recorder->n_events;
+/* Forgets ids that no cause names any more: those of steps of the job before its last one. Causes
+ * stay within a job. */
+static void forget_old_ids (LsRecorder *recorder, guint job) {
+  for (guint r = 0; r < recorder->meta->n_ranks; r++) {
+    if (recorder->meta->ranks[r].job != job || recorder->streams[r] == NULL)
+      continue;
+    for (guint s = 0; s < recorder->meta->ranks[r].n_streams; s++)
+      ls_id_map_drop (&recorder->streams[r][s], recorder->old_events[job]);
+  }
+  recorder->old_events[job] = recorder->last_events[job];
+  recorder->last_events[job] = recorder->n_events;
+}
+
+/* Is any job in a step with rows? */
+static gboolean records_now (const LsRecorder *recorder) {
+  for (guint job = 0; job < MAX (recorder->meta->n_jobs, 1); job++)
+    if (ls_recorder_has_step (&recorder->options, recorder->next_step[job]))
+      return TRUE;
+  return FALSE;
 }
 
 gboolean ls_recorder_step (LsRecorder *recorder, const LsTraceStep *step,
@@ -107,14 +119,15 @@ gboolean ls_recorder_step (LsRecorder *recorder, const LsTraceStep *step,
       write_step_rank (recorder, step, &ranks[r]);
     recorder->n_steps++;
   }
+  recorder->next_step[step->job] = step->step + 1;
   for (guint r = 0; r < recorder->meta->n_ranks; r++)
-    recorder->caused_wait_ps[r] = 0;
+    if (recorder->meta->ranks[r].job == step->job)
+      recorder->caused_wait_ps[r] = 0;
   if (options->level == LS_TRACE_OPS) {
     ls_recorder_settle_causes (recorder);
-    forget_old_ids (recorder);
+    forget_old_ids (recorder, step->job);
     if (options->filter_steps)
-      ls_trace_series_record (recorder->series, ls_recorder_has_step (options, step->step + 1),
-                              step->end_ps);
+      ls_trace_series_record (recorder->series, records_now (recorder), step->end_ps);
   }
   ls_trace_writer_flush (recorder->writer);
   return ls_trace_writer_check (recorder->writer, error);

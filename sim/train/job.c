@@ -71,7 +71,7 @@ LsJob *ls_job_build_from (const LsWorkload *workload, const LsJobSource *source,
   job->kind_of_rank = g_new0 (guint, job->n_ranks);
   job->gpu_of_rank = g_new0 (guint, job->n_ranks);
   job->coordinates = g_new0 (LsCoordinates, job->n_ranks);
-  job->tables = ls_tables_new ();
+  job->tables = source->tables != NULL ? ls_tables_ref (source->tables) : ls_tables_new ();
   assign_kinds (job, workload, source);
   for (guint i = 0; i < job->n_kinds; i++)
     job->kinds[i].stage = source->new_stage (source->self, workload, job->kinds[i].stage_index,
@@ -90,9 +90,14 @@ static LsStage *plan_stage (gpointer self, const LsWorkload *workload, guint sta
 }
 
 LsJob *ls_job_build (const LsWorkload *workload, const LsCluster *cluster, GError **error) {
+  return ls_job_build_with (workload, cluster, NULL, error);
+}
+
+LsJob *ls_job_build_with (const LsWorkload *workload, const LsCluster *cluster, LsTables *tables,
+                          GError **error) {
   guint n = ls_cluster_n_gpus (cluster);
   g_autofree const LsAccelerator **accelerators = g_new0 (const LsAccelerator *, MAX (n, 1u));
-  LsJobSource source = {.accelerators = accelerators, .new_stage = plan_stage};
+  LsJobSource source = {.accelerators = accelerators, .new_stage = plan_stage, .tables = tables};
 
   for (guint gpu = 0; gpu < n; gpu++)
     accelerators[gpu] = ls_cluster_gpu (cluster, gpu);

@@ -11,7 +11,7 @@
  *                 PIPELINE_PREVIOUS for the later)      embedding: first and last stage
  * Cost:       memory of one program per kind of rank and a few words per rank and group.
  *
- * Ownership: a job owns everything in it and borrows nothing after ls_job_build().
+ * Ownership: a job owns everything in it (tables by reference) and borrows nothing after ls_job_build().
  */
 #pragma once
 
@@ -50,6 +50,9 @@ typedef struct {
 
 /* LS_ERROR_RUN when a program is malformed (a bug). */
 LsJob *ls_job_build (const LsWorkload *workload, const LsCluster *cluster, GError **error);
+/* The same with tables that other jobs of one engine use too; NULL: its own. */
+LsJob *ls_job_build_with (const LsWorkload *workload, const LsCluster *cluster, LsTables *tables,
+                          GError **error);
 void ls_job_free (LsJob *job);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsJob, ls_job_free)
 
@@ -62,6 +65,7 @@ typedef struct {
   double host_cores;                        /* of a node */
   LsStageFunc new_stage;
   gpointer self;
+  LsTables *tables; /* shared with other jobs; NULL: its own */
 } LsJobSource;
 LsJob *ls_job_build_from (const LsWorkload *workload, const LsJobSource *source, GError **error);
 

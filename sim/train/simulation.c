@@ -1,4 +1,4 @@
-/* A job on an engine; see simulation.h. */
+/* Jobs on an engine; see simulation.h. */
 #include "train/simulation.h"
 
 #include <string.h>
@@ -13,88 +13,100 @@
 
 struct LsSimulation {
   const LsCluster *cluster;
-  const LsWorkload *workload;
-  const LsJob *job;
   guint64 seed;
   LsEngine *engine;
   LsNet *net;
   const LsRunOptions *options; /* while running */
-  /* The step that is running: what each rank's account was at its start, what the step came to. */
-  gint64 step_start_ps;
-  guint ended; /* ranks that have met its end */
+  guint n_jobs, n_ranks;
+  LsJobRun *jobs;
+  guint *job_of_rank;
+  /* The step that runs, per job: when it began, ranks that have met its end. */
+  gint64 *step_start_ps;
+  guint *ended;
+  /* Per rank of the engine: its account at the start of its job's step, what the step came to. */
   gint64 *before_ps, *parts_ps;
   gint64 *before_caused_ps, *caused_ps, *peak_bytes;
-  /* Over all steps. */
-  GArray *step_ps; /* gint64 */
-  LsInt128 total_ps[LS_N_PARTS];
-  double flops, sent_bytes;
   double wall_s;
   gint stopped; /* set when a step function fails, so that the engine stops */
   GError *error;
 };
 
 static void install (LsSimulation *simulation) {
-  const LsJob *job = simulation->job;
+  const LsTables *tables = simulation->jobs[0].job->tables;
   guint n = ls_cluster_n_gpus (simulation->cluster);
   g_autofree guint *devices = g_new (guint, MAX (n, 1u));
   g_autofree guint *hosts = g_new (guint, MAX (n, 1u));
+  g_autofree guint *gpus = g_new (guint, MAX (simulation->n_ranks, 1u));
 
   for (guint gpu = 0; gpu < n; gpu++) {
     devices[gpu] = gpu;
     hosts[gpu] =
         ls_net_host_device (simulation->net, ls_cluster_gpu_node (simulation->cluster, gpu));
   }
-  ls_job_install (job, simulation->engine, devices, hosts);
-  ls_net_set_ranks (simulation->net, job->gpu_of_rank, job->n_ranks);
-  ls_net_set_descriptors (simulation->net, ls_tables_descriptors (job->tables),
-                          ls_tables_n_descriptors (job->tables));
+  for (guint j = 0; j < simulation->n_jobs; j++) {
+    const LsJobRun *run = &simulation->jobs[j];
+    LS_REQUIRE (run->job->tables == tables, "the jobs of one engine share their tables");
+    ls_job_install (run->job, simulation->engine, devices, hosts);
+    memcpy (&gpus[run->first_rank], run->job->gpu_of_rank, run->job->n_ranks * sizeof *gpus);
+    for (guint rank = 0; rank < run->job->n_ranks && run->start_ps > 0; rank++)
+      ls_engine_set_start (simulation->engine, run->first_rank + rank, run->start_ps);
+  }
+  ls_net_set_ranks (simulation->net, gpus, simulation->n_ranks);
+  ls_net_set_descriptors (simulation->net, ls_tables_descriptors (tables),
+                          ls_tables_n_descriptors (tables));
   ls_engine_set_expander (simulation->engine, ls_net_expander (), simulation->net);
   ls_engine_set_idle_part (simulation->engine, LS_PART_OTHER);
 }
 
-/* A rank has met the end of the step: its account since the last one. */
-static void take_account (LsSimulation *simulation, guint rank) {
+/* A rank has met the end of its job's step: its account since the last one. */
+static void take_account (LsSimulation *simulation, guint job, guint rank) {
+  LsJobRun *run = &simulation->jobs[job];
   gint64 now_ps[LS_MAX_PARTS], *before_ps = &simulation->before_ps[rank * LS_N_PARTS];
   gint64 *parts_ps = &simulation->parts_ps[rank * LS_N_PARTS], sum_ps = 0;
-  gint64 step_ps = ls_engine_now_ps (simulation->engine) - simulation->step_start_ps;
+  gint64 step_ps = ls_engine_now_ps (simulation->engine) - simulation->step_start_ps[job];
 
   ls_engine_account (simulation->engine, rank, now_ps);
   for (guint part = 0; part < LS_N_PARTS; part++) {
     parts_ps[part] = now_ps[part] - before_ps[part];
     before_ps[part] = now_ps[part];
     sum_ps += parts_ps[part];
-    simulation->total_ps[part] += parts_ps[part];
+    run->parts_ps[part] += parts_ps[part];
   }
   LS_REQUIRE (sum_ps == step_ps,
               "rank %u: the parts of step %u sum to %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
               " ps",
-              rank, simulation->step_ps->len, sum_ps, step_ps);
+              rank, run->step_ps->len, sum_ps, step_ps);
   gint64 caused_ps = ls_engine_caused_wait_ps (simulation->engine, rank);
   simulation->caused_ps[rank] = caused_ps - simulation->before_caused_ps[rank];
   simulation->before_caused_ps[rank] = caused_ps;
   simulation->peak_bytes[rank] = ls_engine_memory_peak (simulation->engine, rank, NULL);
 }
 
-static void end_step (LsSimulation *simulation) {
+static void end_step (LsSimulation *simulation, guint job) {
+  LsJobRun *run = &simulation->jobs[job];
+  guint first = run->first_rank;
   gint64 now_ps = ls_engine_now_ps (simulation->engine);
-  gint64 step_ps = now_ps - simulation->step_start_ps;
-  const LsStepResult result = {.step = simulation->step_ps->len,
-                               .start_ps = simulation->step_start_ps,
+  gint64 step_ps = now_ps - simulation->step_start_ps[job];
+  const LsStepResult result = {.job = job,
+                               .step = run->step_ps->len,
+                               .start_ps = simulation->step_start_ps[job],
                                .end_ps = now_ps,
-                               .n_ranks = simulation->job->n_ranks,
-                               .parts_ps = simulation->parts_ps,
-                               .caused_wait_ps = simulation->caused_ps,
-                               .peak_bytes = simulation->peak_bytes};
+                               .first_rank = first,
+                               .n_ranks = run->job->n_ranks,
+                               .parts_ps = &simulation->parts_ps[first * LS_N_PARTS],
+                               .caused_wait_ps = &simulation->caused_ps[first],
+                               .peak_bytes = &simulation->peak_bytes[first]};
   const LsRunOptions *options = simulation->options;
 
-  simulation->flops = simulation->sent_bytes = 0;
-  for (guint rank = 0; rank < result.n_ranks; rank++) {
-    simulation->flops += ls_engine_flops (simulation->engine, rank);
-    simulation->sent_bytes += (double) ls_engine_bytes_sent (simulation->engine, rank);
+  run->flops = run->sent_bytes = 0;
+  for (guint rank = first; rank < first + result.n_ranks; rank++) {
+    run->flops += ls_engine_flops (simulation->engine, rank);
+    run->sent_bytes += (double) ls_engine_bytes_sent (simulation->engine, rank);
   }
-  g_array_append_val (simulation->step_ps, step_ps);
-  simulation->step_start_ps = now_ps;
-  simulation->ended = 0;
+  g_array_append_val (run->step_ps, step_ps);
+  run->end_ps = now_ps;
+  simulation->step_start_ps[job] = now_ps;
+  simulation->ended[job] = 0;
   if (options != NULL && options->step != NULL && simulation->error == NULL &&
       !options->step (options->step_self, &result, &simulation->error))
     g_atomic_int_set (&simulation->stopped, 1);
@@ -103,36 +115,77 @@ static void end_step (LsSimulation *simulation) {
 static void on_mark (gpointer self, guint rank, const LsOp *op, const gint32 *counters,
                      gint64 t_ps) {
   LsSimulation *simulation = self;
+  guint job = simulation->job_of_rank[rank];
 
   (void) op;
   (void) counters;
   (void) t_ps;
-  take_account (simulation, rank);
-  if (++simulation->ended == simulation->job->n_ranks)
-    end_step (simulation);
+  take_account (simulation, job, rank);
+  if (++simulation->ended[job] == simulation->jobs[job].job->n_ranks)
+    end_step (simulation, job);
 }
 
-LsSimulation *ls_simulation_new (const LsCluster *cluster, const LsWorkload *workload,
-                                 const LsJob *job, guint64 seed) {
-  static const LsObserver observer = {.mark = on_mark};
-  LsSimulation *simulation = g_new0 (LsSimulation, 1);
-  gsize n = job->n_ranks;
+static void add_jobs (LsSimulation *simulation, const LsSimulationJob *jobs, guint n_jobs) {
+  simulation->n_jobs = n_jobs;
+  simulation->jobs = g_new0 (LsJobRun, n_jobs);
+  simulation->step_start_ps = g_new0 (gint64, n_jobs);
+  simulation->ended = g_new0 (guint, n_jobs);
+  for (guint j = 0; j < n_jobs; j++) {
+    simulation->jobs[j] =
+        (LsJobRun){.name = jobs[j].name != NULL ? jobs[j].name : jobs[j].job->name,
+                   .workload = jobs[j].workload,
+                   .job = jobs[j].job,
+                   .first_rank = simulation->n_ranks,
+                   .start_ps = jobs[j].start_ps,
+                   .end_ps = jobs[j].start_ps,
+                   .step_ps = g_array_new (FALSE, FALSE, sizeof (gint64))};
+    simulation->step_start_ps[j] = jobs[j].start_ps;
+    simulation->n_ranks += jobs[j].job->n_ranks;
+  }
+}
 
-  simulation->cluster = cluster;
-  simulation->workload = workload;
-  simulation->job = job;
-  simulation->seed = seed;
-  simulation->engine = ls_engine_new ();
-  simulation->net = ls_net_new (cluster, simulation->engine);
+/* Before its job starts, a rank is idle: the account that the first step begins with. */
+static void add_ranks (LsSimulation *simulation) {
+  gsize n = simulation->n_ranks;
+
+  simulation->job_of_rank = g_new0 (guint, n);
   simulation->before_ps = g_new0 (gint64, n * LS_N_PARTS);
   simulation->parts_ps = g_new0 (gint64, n * LS_N_PARTS);
   simulation->before_caused_ps = g_new0 (gint64, n);
   simulation->caused_ps = g_new0 (gint64, n);
   simulation->peak_bytes = g_new0 (gint64, n);
-  simulation->step_ps = g_array_new (FALSE, FALSE, sizeof (gint64));
+  for (guint j = 0; j < simulation->n_jobs; j++) {
+    const LsJobRun *run = &simulation->jobs[j];
+    for (guint i = 0; i < run->job->n_ranks; i++) {
+      guint rank = run->first_rank + i;
+      simulation->job_of_rank[rank] = j;
+      simulation->before_ps[rank * LS_N_PARTS + LS_PART_OTHER] = run->start_ps;
+    }
+  }
+}
+
+LsSimulation *ls_simulation_new_jobs (const LsCluster *cluster, const LsSimulationJob *jobs,
+                                      guint n_jobs, guint64 seed) {
+  static const LsObserver observer = {.mark = on_mark};
+  LsSimulation *simulation = g_new0 (LsSimulation, 1);
+
+  LS_REQUIRE (n_jobs > 0, "a simulation of no job");
+  simulation->cluster = cluster;
+  simulation->seed = seed;
+  simulation->engine = ls_engine_new ();
+  simulation->net = ls_net_new (cluster, simulation->engine);
+  add_jobs (simulation, jobs, n_jobs);
+  add_ranks (simulation);
   install (simulation);
   ls_engine_add_observer (simulation->engine, &observer, simulation);
   return simulation;
+}
+
+LsSimulation *ls_simulation_new (const LsCluster *cluster, const LsWorkload *workload,
+                                 const LsJob *job, guint64 seed) {
+  const LsSimulationJob one = {.workload = workload, .job = job};
+
+  return ls_simulation_new_jobs (cluster, &one, 1, seed);
 }
 
 void ls_simulation_free (LsSimulation *simulation) {
@@ -141,12 +194,17 @@ void ls_simulation_free (LsSimulation *simulation) {
   /* In this order: the engine uses the net's templates. */
   ls_engine_free (simulation->engine);
   ls_net_free (simulation->net);
+  for (guint j = 0; j < simulation->n_jobs; j++)
+    g_array_unref (simulation->jobs[j].step_ps);
+  g_free (simulation->jobs);
+  g_free (simulation->job_of_rank);
+  g_free (simulation->step_start_ps);
+  g_free (simulation->ended);
   g_free (simulation->before_ps);
   g_free (simulation->parts_ps);
   g_free (simulation->before_caused_ps);
   g_free (simulation->caused_ps);
   g_free (simulation->peak_bytes);
-  g_array_unref (simulation->step_ps);
   g_clear_error (&simulation->error);
   g_free (simulation);
 }
@@ -166,7 +224,7 @@ static gboolean run_until (LsSimulation *simulation, gint64 until_ps, GError **e
  * nothing: the engine goes on where it stopped. */
 static gboolean run_sliced (LsSimulation *simulation, GError **error) {
   const LsRunOptions *options = simulation->options;
-  double all = (double) ls_job_n_operations (simulation->job);
+  double all = (double) ls_simulation_n_operations (simulation);
   gint64 slice_ps = FIRST_SLICE_PS;
 
   for (;;) {
@@ -189,11 +247,28 @@ static gboolean run_sliced (LsSimulation *simulation, GError **error) {
 static void check_bytes (const LsSimulation *simulation) {
   LsInt128 sent = 0, received = 0;
 
-  for (guint rank = 0; rank < simulation->job->n_ranks; rank++) {
+  for (guint rank = 0; rank < simulation->n_ranks; rank++) {
     sent += ls_engine_bytes_sent (simulation->engine, rank);
     received += ls_engine_bytes_received (simulation->engine, rank);
   }
   LS_REQUIRE (sent == received, "bytes sent and received differ");
+}
+
+/* With several jobs a deadlock is of those that have steps left. */
+static void name_jobs (const LsSimulation *simulation, GError **error) {
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  if (simulation->n_jobs == 1 || !g_error_matches (*error, LS_ERROR, LS_ERROR_RUN))
+    return;
+  for (guint j = 0; j < simulation->n_jobs; j++) {
+    const LsJobRun *run = &simulation->jobs[j];
+    if (run->step_ps->len < run->workload->steps)
+      g_string_append_printf (text, "%sjob %s (ranks %u-%u) after %u of %" G_GINT64_FORMAT " steps",
+                              text->len > 0 ? ", " : "", run->name, run->first_rank,
+                              run->first_rank + run->job->n_ranks - 1, run->step_ps->len,
+                              run->workload->steps);
+  }
+  g_prefix_error (error, "%s: ", text->str);
 }
 
 gboolean ls_simulation_run (LsSimulation *simulation, const LsRunOptions *options, GError **error) {
@@ -205,6 +280,8 @@ gboolean ls_simulation_run (LsSimulation *simulation, const LsRunOptions *option
   gboolean good = run_sliced (simulation, &fault);
   simulation->options = NULL;
   simulation->wall_s += (double) (g_get_monotonic_time () - wall_us) / 1e6;
+  if (fault != NULL)
+    name_jobs (simulation, &fault);
   if (simulation->error != NULL)
     g_propagate_error (error, g_steal_pointer (&simulation->error));
   else if (fault != NULL)
@@ -224,14 +301,6 @@ LsNet *ls_simulation_net (LsSimulation *simulation) {
   return simulation->net;
 }
 
-const LsJob *ls_simulation_job (const LsSimulation *simulation) {
-  return simulation->job;
-}
-
-const LsWorkload *ls_simulation_workload (const LsSimulation *simulation) {
-  return simulation->workload;
-}
-
 const LsCluster *ls_simulation_cluster (const LsSimulation *simulation) {
   return simulation->cluster;
 }
@@ -240,25 +309,34 @@ guint64 ls_simulation_seed (const LsSimulation *simulation) {
   return simulation->seed;
 }
 
-guint ls_simulation_n_steps (const LsSimulation *simulation) {
-  return simulation->step_ps->len;
+guint ls_simulation_n_jobs (const LsSimulation *simulation) {
+  return simulation->n_jobs;
 }
 
-gint64 ls_simulation_step_ps (const LsSimulation *simulation, guint step) {
-  LS_REQUIRE (step < simulation->step_ps->len, "step %u of %u", step, simulation->step_ps->len);
-  return g_array_index (simulation->step_ps, gint64, step);
+const LsJobRun *ls_simulation_job (const LsSimulation *simulation, guint job) {
+  LS_REQUIRE (job < simulation->n_jobs, "job %u of %u", job, simulation->n_jobs);
+  return &simulation->jobs[job];
 }
 
-LsInt128 ls_simulation_part_ps (const LsSimulation *simulation, LsPart part) {
-  return simulation->total_ps[part];
+guint ls_simulation_n_ranks (const LsSimulation *simulation) {
+  return simulation->n_ranks;
 }
 
-double ls_simulation_flops (const LsSimulation *simulation) {
-  return simulation->flops;
+guint ls_simulation_job_of_rank (const LsSimulation *simulation, guint rank) {
+  LS_REQUIRE (rank < simulation->n_ranks, "rank %u of %u", rank, simulation->n_ranks);
+  return simulation->job_of_rank[rank];
 }
 
-double ls_simulation_sent_bytes (const LsSimulation *simulation) {
-  return simulation->sent_bytes;
+gint64 ls_simulation_n_operations (const LsSimulation *simulation) {
+  gint64 sum = 0;
+
+  for (guint j = 0; j < simulation->n_jobs; j++)
+    sum += ls_job_n_operations (simulation->jobs[j].job);
+  return sum;
+}
+
+guint ls_simulation_n_steps (const LsSimulation *simulation, guint job) {
+  return ls_simulation_job (simulation, job)->step_ps->len;
 }
 
 double ls_simulation_wall_s (const LsSimulation *simulation) {

@@ -1,13 +1,17 @@
-/* Running a job on a cluster: the engine with everything on it, step by step.
+/* Running jobs on a cluster: the engine with everything on it, step by step.
  *
- * Model:      a step is the window between two ends of the barrier that all ranks meet in (job.h); each
- *             rank is charged for all of it, so a rank's parts of a step sum to the step. The step times
- *             of a run count from the very first, whose input and gathers are not yet prefetched.
+ * Model:      one or several jobs, each on GPUs of its own, share the network, hosts and storage of one
+ *             cluster on one engine. A job begins at its start time; its ranks are numbered after those
+ *             of the jobs before it. A step of a job is the window between two ends of the barrier that
+ *             all its ranks meet in (job.h), the first one from the job's start; each rank is charged
+ *             for all of it, so a rank's parts of a step sum to the step. The step times of a run count
+ *             from the very first, whose input and gathers are not yet prefetched.
  * Call order: new; observers and work functions on the engine, if any; run; summary; free.
  * Invariants: asserted in every run: a step's parts sum to it on every rank; bytes sent = received.
+ *             The order of jobs changes rank numbers, nothing else.
  * Cost:       two account records per rank beside the engine; one number per step.
  *
- * Ownership: a simulation owns its engine and net and borrows cluster, workload and job.
+ * Ownership: a simulation owns its engine and net and borrows cluster, workloads, jobs and names.
  */
 #pragma once
 
@@ -16,18 +20,40 @@
 
 typedef struct LsSimulation LsSimulation;
 
-/* One step of all ranks; valid during the call. */
+/* One job to be run. */
 typedef struct {
+  const char *name; /* of the job in the scenario; NULL: the workload's */
+  const LsWorkload *workload;
+  const LsJob *job;
+  gint64 start_ps;
+} LsSimulationJob;
+
+/* One job while it runs, and what it came to. */
+typedef struct {
+  const char *name;
+  const LsWorkload *workload;
+  const LsJob *job;
+  guint first_rank; /* of the engine: job rank r is first_rank + r */
+  gint64 start_ps;
+  gint64 end_ps;                 /* of the last step that ended; start_ps before */
+  GArray *step_ps;               /* gint64: how long each ended step took */
+  LsInt128 parts_ps[LS_N_PARTS]; /* over all ranks and ended steps */
+  double flops, sent_bytes;      /* by all its ranks in the steps that have ended */
+} LsJobRun;
+
+/* One step of all ranks of a job; valid during the call. */
+typedef struct {
+  guint job;
   gint64 step; /* from 0 */
   gint64 start_ps, end_ps;
-  guint n_ranks;
-  const gint64 *parts_ps;       /* [rank * LS_N_PARTS + part]; sum to end - start for each rank */
-  const gint64 *caused_wait_ps; /* [rank]: that others waited for it in this step */
-  const gint64 *peak_bytes;     /* [rank]: most memory held so far */
+  guint first_rank, n_ranks;
+  const gint64 *parts_ps; /* [job rank * LS_N_PARTS + part]; sum to end - start for each rank */
+  const gint64 *caused_wait_ps; /* [job rank]: that others waited for it in this step */
+  const gint64 *peak_bytes;     /* [job rank]: most memory held so far */
 } LsStepResult;
 
-/* Called when a step has ended on all ranks, from inside the engine: may read, not run it. FALSE ends
- * the run with the error. */
+/* Called when a step has ended on all ranks of a job, from inside the engine: may read, not run it.
+ * FALSE ends the run with the error. */
 typedef gboolean (*LsStepFunc) (gpointer self, const LsStepResult *step, GError **error);
 /* Share of the run's operations that have ended, 0 to 1; some 20 times per second. */
 typedef void (*LsProgressFunc) (gpointer self, double share);
@@ -40,26 +66,30 @@ typedef struct {
   volatile gint *stop; /* set from outside: stops between events; or NULL */
 } LsRunOptions;
 
+/* One job from time 0. */
 LsSimulation *ls_simulation_new (const LsCluster *cluster, const LsWorkload *workload,
                                  const LsJob *job, guint64 seed);
+/* Several: their LsJobs share tables (ls_job_build_with()), and no GPU has ranks of two. */
+LsSimulation *ls_simulation_new_jobs (const LsCluster *cluster, const LsSimulationJob *jobs,
+                                      guint n_jobs, guint64 seed);
 void ls_simulation_free (LsSimulation *simulation);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsSimulation, ls_simulation_free)
 
-/* Runs all steps. LS_ERROR_INTERRUPTED when stopped, LS_ERROR_RUN on a deadlock. `options` may be NULL. */
+/* Runs all steps of all jobs. LS_ERROR_INTERRUPTED when stopped, LS_ERROR_RUN on a deadlock, with the
+ * jobs that cannot go on. `options` may be NULL. */
 gboolean ls_simulation_run (LsSimulation *simulation, const LsRunOptions *options, GError **error);
 
 LsEngine *ls_simulation_engine (LsSimulation *simulation); /* (transfer none) */
 LsNet *ls_simulation_net (LsSimulation *simulation);       /* (transfer none) */
-const LsJob *ls_simulation_job (const LsSimulation *simulation);
-const LsWorkload *ls_simulation_workload (const LsSimulation *simulation);
 const LsCluster *ls_simulation_cluster (const LsSimulation *simulation);
 guint64 ls_simulation_seed (const LsSimulation *simulation);
-
-/* Steps that have ended, how long each took, and all their parts summed over ranks and steps. */
-guint ls_simulation_n_steps (const LsSimulation *simulation);
-gint64 ls_simulation_step_ps (const LsSimulation *simulation, guint step);
-LsInt128 ls_simulation_part_ps (const LsSimulation *simulation, LsPart part);
-/* FLOPs run and bytes sent by all ranks in the steps that have ended. */
-double ls_simulation_flops (const LsSimulation *simulation);
-double ls_simulation_sent_bytes (const LsSimulation *simulation);
+guint ls_simulation_n_jobs (const LsSimulation *simulation);
+const LsJobRun *ls_simulation_job (const LsSimulation *simulation, guint job);
+/* Ranks of all jobs, and the job of each. */
+guint ls_simulation_n_ranks (const LsSimulation *simulation);
+guint ls_simulation_job_of_rank (const LsSimulation *simulation, guint rank);
+/* Operations that all jobs execute in all. */
+gint64 ls_simulation_n_operations (const LsSimulation *simulation);
+/* Steps of a job that have ended. */
+guint ls_simulation_n_steps (const LsSimulation *simulation, guint job);
 double ls_simulation_wall_s (const LsSimulation *simulation); /* of ls_simulation_run() */

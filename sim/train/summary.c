@@ -20,13 +20,13 @@ static double percentile_s (const GArray *sorted, double share) {
   return ls_time_s_from_ps (g_array_index (sorted, gint64, rank));
 }
 
-static void add_times (LsSummary *summary, const LsSimulation *simulation) {
+static void add_times (LsSummary *summary, const LsJobRun *run) {
   g_autoptr (GArray) sorted = g_array_new (FALSE, FALSE, sizeof (gint64));
-  guint n = ls_simulation_n_steps (simulation);
+  guint n = run->step_ps->len;
   LsInt128 sum_ps = 0;
 
   for (guint step = 0; step < n; step++) {
-    gint64 step_ps = ls_simulation_step_ps (simulation, step);
+    gint64 step_ps = g_array_index (run->step_ps, gint64, step);
     sum_ps += step_ps;
     g_array_append_val (sorted, step_ps);
   }
@@ -36,8 +36,8 @@ static void add_times (LsSummary *summary, const LsSimulation *simulation) {
   summary->step_time_p50_s = percentile_s (sorted, 0.50);
   summary->step_time_p99_s = percentile_s (sorted, 0.99);
   for (guint part = 0; part < LS_N_PARTS; part++)
-    summary->parts_s[part] = (double) ls_simulation_part_ps (simulation, (LsPart) part) /
-                             (double) LS_PS_PER_S / n / summary->gpus;
+    summary->parts_s[part] =
+        (double) run->parts_ps[part] / (double) LS_PS_PER_S / n / summary->gpus;
 }
 
 /* What this scenario can be charged for; parts with time always show. */
@@ -75,9 +75,9 @@ static double hardware_flops (const LsJob *job, const LsWorkload *workload) {
   return flops;
 }
 
-static void add_rates (LsSummary *summary, LsSimulation *simulation) {
-  const LsWorkload *workload = ls_simulation_workload (simulation);
-  const LsJob *job = ls_simulation_job (simulation);
+static void add_rates (LsSummary *summary, const LsJobRun *run) {
+  const LsWorkload *workload = run->workload;
+  const LsJob *job = run->job;
   double peak = 0;
   double seconds = summary->step_time_s, gpus = summary->gpus;
 
@@ -93,20 +93,18 @@ static void add_rates (LsSummary *summary, LsSimulation *simulation) {
   summary->hardware_tflops_per_gpu = hardware_flops (job, workload) / seconds / gpus / 1e12;
   summary->mfu = summary->model_tflops_per_gpu / summary->peak_tflops_per_gpu;
   summary->hfu = summary->hardware_tflops_per_gpu / summary->peak_tflops_per_gpu;
-  summary->communication_bytes_per_gpu =
-      ls_simulation_sent_bytes (simulation) / summary->steps / gpus;
+  summary->communication_bytes_per_gpu = run->sent_bytes / summary->steps / gpus;
 }
 
 /* The rank with the least room left, the lowest of equals. */
-static void add_memory (LsSummary *summary, LsSimulation *simulation) {
-  const LsWorkload *workload = ls_simulation_workload (simulation);
-  const LsJob *job = ls_simulation_job (simulation);
+static void add_memory (LsSummary *summary, LsEngine *engine, const LsJobRun *run) {
+  const LsJob *job = run->job;
   LsMemorySummary *memory = &summary->memory;
-  guint communicators = ls_memory_communicators (workload);
+  guint communicators = ls_memory_communicators (run->workload);
 
   for (guint rank = 0; rank < job->n_ranks; rank++) {
     gint64 by_kind[LS_MEMORY_KINDS];
-    gint64 peak = ls_engine_memory_peak (ls_simulation_engine (simulation), rank, by_kind);
+    gint64 peak = ls_engine_memory_peak (engine, run->first_rank + rank, by_kind);
     gint64 capacity = ls_memory_capacity (ls_job_kind (job, rank)->accelerator, communicators);
     gint64 reserved = ls_memory_reserved (peak);
     if (rank > 0 && capacity - reserved >= memory->capacity_bytes - memory->reserved_bytes)
@@ -115,16 +113,16 @@ static void add_memory (LsSummary *summary, LsSimulation *simulation) {
                                 .reserved_bytes = reserved,
                                 .capacity_bytes = capacity,
                                 .fits = reserved <= capacity,
-                                .rank = rank};
+                                .rank = run->first_rank + rank};
     for (guint kind = 0; kind < LS_N_MEMORY; kind++)
       memory->by_kind[kind] = by_kind[kind];
   }
 }
 
 /* When the run's own ledger does not fit: what is how large and what would help, from the model. */
-static void add_verdict (LsSummary *summary, LsSimulation *simulation) {
-  const LsWorkload *workload = ls_simulation_workload (simulation);
-  const LsJob *job = ls_simulation_job (simulation);
+static void add_verdict (LsSummary *summary, const LsJobRun *run) {
+  const LsWorkload *workload = run->workload;
+  const LsJob *job = run->job;
   guint stages = workload->layout.pipeline;
   g_autofree const LsAccelerator **accelerators = g_new0 (const LsAccelerator *, stages);
   LsMemoryEstimate estimate;
@@ -137,21 +135,61 @@ static void add_verdict (LsSummary *summary, LsSimulation *simulation) {
   summary->memory_verdict = ls_memory_verdict (workload, accelerators, &estimate);
 }
 
+/* What one job came to; only its name and GPUs while no step has ended. */
+static void add_job (LsSummary *summary, LsSimulation *simulation, guint job) {
+  const LsJobRun *run = ls_simulation_job (simulation, job);
+
+  summary->gpus = run->job->n_ranks;
+  summary->gpus_idle = run->workload->gpus - summary->gpus;
+  summary->start_s = ls_time_s_from_ps (run->start_ps);
+  summary->end_s = ls_time_s_from_ps (run->end_ps);
+  if (run->step_ps->len == 0)
+    return;
+  add_times (summary, run);
+  add_applicable (summary, run->workload);
+  add_rates (summary, run);
+  add_memory (summary, ls_simulation_engine (simulation), run);
+  add_verdict (summary, run);
+}
+
+/* Each job in a summary of its own; above them what may be added up. */
+static void add_jobs (LsSummary *summary, LsSimulation *simulation) {
+  const LsMemorySummary *least = NULL;
+
+  summary->n_jobs = ls_simulation_n_jobs (simulation);
+  summary->jobs = g_new0 (LsSummary *, summary->n_jobs);
+  for (guint j = 0; j < summary->n_jobs; j++) {
+    LsSummary *job = g_new0 (LsSummary, 1);
+    summary->jobs[j] = job;
+    job->name = g_strdup (ls_simulation_job (simulation, j)->name);
+    job->warnings = g_ptr_array_new_with_free_func (g_free);
+    add_job (job, simulation, j);
+    summary->gpus += job->gpus;
+    summary->steps += job->steps;
+    summary->end_s = MAX (summary->end_s, job->end_s);
+    if (job->steps > 0 &&
+        (least == NULL || job->memory.capacity_bytes - job->memory.reserved_bytes <
+                              least->capacity_bytes - least->reserved_bytes))
+      least = &job->memory;
+    if (job->memory_verdict != NULL && summary->memory_verdict == NULL)
+      summary->memory_verdict = g_strdup_printf ("job %s: %s", job->name, job->memory_verdict);
+  }
+  if (least != NULL)
+    summary->memory = *least;
+}
+
 LsSummary *ls_summary_new (LsSimulation *simulation) {
-  const LsWorkload *workload = ls_simulation_workload (simulation);
   LsEngine *engine = ls_simulation_engine (simulation);
   LsSummary *summary = g_new0 (LsSummary, 1);
 
-  LS_REQUIRE (ls_simulation_n_steps (simulation) > 0, "a summary of no step");
   summary->warnings = g_ptr_array_new_with_free_func (g_free);
   summary->seed = ls_simulation_seed (simulation);
-  summary->gpus = ls_simulation_job (simulation)->n_ranks;
+  if (ls_simulation_n_jobs (simulation) == 1)
+    add_job (summary, simulation, 0);
+  else
+    add_jobs (summary, simulation);
+  LS_REQUIRE (summary->steps > 0, "a summary of no step");
   summary->gpus_idle = ls_cluster_n_gpus (ls_simulation_cluster (simulation)) - summary->gpus;
-  add_times (summary, simulation);
-  add_applicable (summary, workload);
-  add_rates (summary, simulation);
-  add_memory (summary, simulation);
-  add_verdict (summary, simulation);
   summary->events = ls_engine_n_events (engine);
   summary->operations = ls_engine_n_operations (engine);
   summary->wall_s = ls_simulation_wall_s (simulation);
@@ -161,6 +199,10 @@ LsSummary *ls_summary_new (LsSimulation *simulation) {
 void ls_summary_free (LsSummary *summary) {
   if (summary == NULL)
     return;
+  for (guint j = 0; j < summary->n_jobs; j++)
+    ls_summary_free (summary->jobs[j]);
+  g_free (summary->jobs);
+  g_free (summary->name);
   g_free (summary->version);
   g_free (summary->trace);
   g_free (summary->title);

@@ -7,6 +7,9 @@
  *             source: PaLM (Chowdhery et al. 2022), appendix B.
  *             Memory is that of the GPU with the least room left, from the ledger of the run.
  *             communication_bytes_per_gpu: sent per step, mean over ranks.
+ *             With several jobs each has a summary of its own, and what stands above them is of the
+ *             whole run: GPUs, ended steps, the time from 0 to the end of the last step, the memory of
+ *             the fullest GPU of all. Ranks are those of the run, across jobs.
  * Invariants: a key that does not apply is absent, never zero.
  *
  * Ownership: a summary owns its strings and lists.
@@ -24,13 +27,18 @@ typedef struct {
   guint rank;
 } LsMemorySummary;
 
-typedef struct {
+typedef struct LsSummary LsSummary;
+struct LsSummary {
   char *version; /* of the program; NULL: absent */
   char *trace;   /* path; NULL: null */
   char *title;   /* of the scenario, for people; NULL: none */
   guint64 seed;
+  char *name;            /* of the job; NULL: of the whole run */
   guint gpus, gpus_idle; /* that ranks run on; that none does */
   guint steps;           /* ended */
+  double start_s, end_s; /* of the job or run; to the end of the last step */
+  guint n_jobs;          /* 0: one job, to which all below belongs */
+  LsSummary **jobs;      /* with several: one each, and nothing below but memory and totals */
   double step_time_s, step_time_p50_s, step_time_p99_s;
   gboolean has_tokens;
   double tokens_per_s, tokens_per_s_per_gpu, samples_per_s;
@@ -45,7 +53,7 @@ typedef struct {
   guint64 events, operations;
   double wall_s;
   GPtrArray *warnings; /* of char * */
-} LsSummary;
+};
 
 /* Of a run with at least one ended step, complete or interrupted. */
 LsSummary *ls_summary_new (LsSimulation *simulation);
@@ -54,5 +62,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsSummary, ls_summary_free)
 
 /* JSON object on one line without a final newline; numbers read back as the same double (transfer full). */
 char *ls_summary_to_json (const LsSummary *summary);
-/* At most 24 lines of 80 columns, each ending in a newline (transfer full). */
+/* The object of one job of several in there. */
+char *ls_summary_job_to_json (const LsSummary *job);
+/* At most 24 lines of 80 columns (per job of several), each ending in a newline (transfer full). */
 char *ls_summary_to_text (const LsSummary *summary);

@@ -129,6 +129,49 @@ static void put_warnings (GString *out, const GPtrArray *warnings) {
   g_string_append_c (out, ']');
 }
 
+/* What a job came to: absent while it has not ended a step. */
+static void put_results (GString *out, const LsSummary *summary) {
+  put_rates (out, summary);
+  put_breakdown (out, summary);
+  put_memory (out, &summary->memory);
+  put_member (out, "communication_bytes_per_gpu", summary->communication_bytes_per_gpu);
+}
+
+static void put_gpus (GString *out, const LsSummary *summary) {
+  put_unsigned (out, "gpus", summary->gpus);
+  put_unsigned (out, "gpus_idle", summary->gpus_idle);
+  put_unsigned (out, "steps", summary->steps);
+}
+
+static void put_job (GString *out, const LsSummary *job) {
+  g_string_append_c (out, '{');
+  put_gpus (out, job);
+  put_member (out, "start_s", job->start_s);
+  put_member (out, "end_s", job->end_s);
+  if (job->steps > 0)
+    put_results (out, job);
+  g_string_append_c (out, '}');
+}
+
+char *ls_summary_job_to_json (const LsSummary *job) {
+  GString *out = g_string_new (NULL);
+
+  put_job (out, job);
+  return g_string_free (out, FALSE);
+}
+
+static void put_jobs (GString *out, const LsSummary *summary) {
+  put_member (out, "duration_s", summary->end_s);
+  put_memory (out, &summary->memory);
+  put_key (out, "jobs");
+  g_string_append_c (out, '{');
+  for (guint j = 0; j < summary->n_jobs; j++) {
+    put_key (out, summary->jobs[j]->name);
+    put_job (out, summary->jobs[j]);
+  }
+  g_string_append_c (out, '}');
+}
+
 char *ls_summary_to_json (const LsSummary *summary) {
   GString *out = g_string_new ("{");
 
@@ -138,13 +181,11 @@ char *ls_summary_to_json (const LsSummary *summary) {
     put_string (out, summary->version);
   }
   put_unsigned (out, "seed", summary->seed);
-  put_unsigned (out, "gpus", summary->gpus);
-  put_unsigned (out, "gpus_idle", summary->gpus_idle);
-  put_unsigned (out, "steps", summary->steps);
-  put_rates (out, summary);
-  put_breakdown (out, summary);
-  put_memory (out, &summary->memory);
-  put_member (out, "communication_bytes_per_gpu", summary->communication_bytes_per_gpu);
+  put_gpus (out, summary);
+  if (summary->n_jobs > 0)
+    put_jobs (out, summary);
+  else
+    put_results (out, summary);
   put_unsigned (out, "events", summary->events);
   put_unsigned (out, "operations", summary->operations);
   put_member (out, "wall_s", summary->wall_s);

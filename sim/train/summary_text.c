@@ -67,14 +67,19 @@ static void put_time (GString *out, const LsSummary *summary) {
             summary->peak_tflops_per_gpu, summary->format);
 }
 
-static void put_memory (GString *out, const LsMemorySummary *memory) {
-  g_autofree char *peak = decimal ((double) memory->peak_bytes, LS_DIMENSION_BYTES);
+static void put_memory_verdict (GString *out, const LsMemorySummary *memory) {
   g_autofree char *reserved = decimal ((double) memory->reserved_bytes, LS_DIMENSION_BYTES);
   g_autofree char *capacity = decimal ((double) memory->capacity_bytes, LS_DIMENSION_BYTES);
-  g_auto (GStrv) kind = g_new0 (char *, LS_N_MEMORY + 1);
 
   put_line (out, "memory", "%s of %s usable: %s", reserved, capacity,
             memory->fits ? "fits" : "DOES NOT FIT");
+}
+
+static void put_memory (GString *out, const LsMemorySummary *memory) {
+  g_autofree char *peak = decimal ((double) memory->peak_bytes, LS_DIMENSION_BYTES);
+  g_auto (GStrv) kind = g_new0 (char *, LS_N_MEMORY + 1);
+
+  put_memory_verdict (out, memory);
   put_line (out, "", "%s allocated at the peak of rank %u:", peak, memory->rank);
   for (guint i = 0; i < LS_N_MEMORY; i++)
     kind[i] = decimal ((double) memory->by_kind[i], LS_DIMENSION_BYTES);
@@ -107,19 +112,50 @@ static void put_parts (GString *out, const LsSummary *summary) {
   }
 }
 
-char *ls_summary_to_text (const LsSummary *summary) {
-  GString *out = g_string_new (NULL);
-  g_autofree char *sent = quantity (summary->communication_bytes_per_gpu, LS_DIMENSION_BYTES);
-  g_autofree char *wall = quantity (summary->wall_s, LS_DIMENSION_TIME);
-  g_autofree char *operations = grouped ((double) summary->operations);
+/* One job on its own lines. */
+static void put_job (GString *out, const LsSummary *job) {
+  g_autofree char *start = quantity (job->start_s, LS_DIMENSION_TIME);
+  g_autofree char *end = quantity (job->end_s, LS_DIMENSION_TIME);
 
-  if (summary->title != NULL)
-    g_string_append_printf (out, "%s\n", summary->title);
-  put_line (out, "GPUs", "%u used, %u idle", summary->gpus, summary->gpus_idle);
+  g_string_append_printf (out, "\njob %s\n", job->name);
+  put_line (out, "GPUs", "%u used; from %s to %s", job->gpus, start, end);
+  if (job->steps == 0) {
+    put_line (out, "step time", "no step has ended");
+    return;
+  }
+  put_time (out, job);
+  put_memory_verdict (out, &job->memory);
+  g_autofree char *sent = quantity (job->communication_bytes_per_gpu, LS_DIMENSION_BYTES);
+  put_line (out, "communication", "%s sent per GPU and step", sent);
+  put_parts (out, job);
+}
+
+static void put_run (GString *out, const LsSummary *summary) {
+  g_autofree char *sent = quantity (summary->communication_bytes_per_gpu, LS_DIMENSION_BYTES);
+
   put_time (out, summary);
   put_memory (out, &summary->memory);
   put_line (out, "communication", "%s sent per GPU and step", sent);
   put_parts (out, summary);
+}
+
+char *ls_summary_to_text (const LsSummary *summary) {
+  GString *out = g_string_new (NULL);
+  g_autofree char *wall = quantity (summary->wall_s, LS_DIMENSION_TIME);
+  g_autofree char *operations = grouped ((double) summary->operations);
+  g_autofree char *end = quantity (summary->end_s, LS_DIMENSION_TIME);
+
+  if (summary->title != NULL)
+    g_string_append_printf (out, "%s\n", summary->title);
+  put_line (out, "GPUs", "%u used, %u idle", summary->gpus, summary->gpus_idle);
+  if (summary->n_jobs == 0)
+    put_run (out, summary);
+  else
+    put_line (out, "jobs", "%u, all ended after %s", summary->n_jobs, end);
+  for (guint j = 0; j < summary->n_jobs; j++)
+    put_job (out, summary->jobs[j]);
+  if (summary->n_jobs > 0)
+    g_string_append_c (out, '\n');
   put_line (out, "simulated", "%s operations in %s", operations, wall);
   if (summary->memory_verdict != NULL)
     g_string_append_printf (out, "%s\n", summary->memory_verdict);

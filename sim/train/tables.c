@@ -8,6 +8,7 @@
 #include "base/assert.h"
 
 struct LsTables {
+  guint references;
   GPtrArray *names;
   GHashTable *number_of_name;
   GArray *descriptors;
@@ -16,14 +17,20 @@ struct LsTables {
 LsTables *ls_tables_new (void) {
   LsTables *tables = g_new0 (LsTables, 1);
 
+  tables->references = 1;
   tables->names = g_ptr_array_new_with_free_func (g_free);
   tables->number_of_name = g_hash_table_new (g_str_hash, g_str_equal);
   tables->descriptors = g_array_new (FALSE, FALSE, sizeof (LsDescriptor));
   return tables;
 }
 
+LsTables *ls_tables_ref (LsTables *tables) {
+  tables->references++;
+  return tables;
+}
+
 void ls_tables_free (LsTables *tables) {
-  if (tables == NULL)
+  if (tables == NULL || --tables->references > 0)
     return;
   g_hash_table_unref (tables->number_of_name);
   g_ptr_array_unref (tables->names);

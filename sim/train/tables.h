@@ -1,9 +1,10 @@
 /* The two tables that all programs of a job share: names (LsOp.name) and what collectives, messages
  * and copies are (LsOp.descriptor).
  *
+ * Jobs that run on one engine share one pair of tables: the network knows descriptors by number.
  * Equal entries are stored once, so numbers depend only on the order in which programs are built.
  *
- * Ownership: the tables own copies of everything.
+ * Ownership: the tables own copies of everything; they live until as many frees as references.
  */
 #pragma once
 
@@ -12,6 +13,7 @@
 typedef struct LsTables LsTables;
 
 LsTables *ls_tables_new (void);
+LsTables *ls_tables_ref (LsTables *tables);
 void ls_tables_free (LsTables *tables);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsTables, ls_tables_free)
 

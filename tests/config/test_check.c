@@ -143,17 +143,25 @@ END_TEST
 START_TEST (later_sections_are_refused_at_their_key) {
   g_autoptr (Fixture) fixture =
       fixture_load (FIXTURE_CLUSTER FIXTURE_WORKLOAD "faults: {what: [ever]}\n"
-                                                     "cost: 3\n"
-                                                     "jobs: {second: {workload: {x: 1}}}\n",
+                                                     "cost: 3\n",
                     NULL);
 
-  fixture_expect (fixture,
-                  "1.yaml:2:1: error: 'workload' is short for a key of jobs.main, but jobs "
-                  "has second; write jobs.NAME...\n"
-                  "1.yaml:3:1: error: faults: not yet: stragglers and failures\n"
-                  "1.yaml:4:1: error: cost: not yet: prices, energy and carbon\n"
-                  "1.yaml:5:8: error: jobs.second: not yet: several jobs on one cluster; "
-                  "for now the only name is main\n");
+  fixture_expect (fixture, "1.yaml:3:1: error: faults: not yet: stragglers and failures\n"
+                           "1.yaml:4:1: error: cost: not yet: prices, energy and carbon\n");
+}
+END_TEST
+
+/* `workload` is short for jobs.main.workload, which is not there when jobs have other names; and a
+ * job without a workload is missing one, whatever its name. */
+START_TEST (jobs_are_named_or_one) {
+  g_autoptr (Fixture) both = fixture_load (
+      FIXTURE_CLUSTER FIXTURE_WORKLOAD "jobs: {second: {workload: {model: llama}}}\n", NULL);
+  g_autoptr (Fixture) named = fixture_load (
+      FIXTURE_CLUSTER "jobs: {a: {workload: {model: llama}}, b: {start: 1 s}}\n", NULL);
+
+  fixture_expect (both, "1.yaml:2:1: error: 'workload' is short for a key of jobs.main, but jobs "
+                        "has second; write jobs.NAME...\n");
+  fixture_expect (named, "1.yaml:2:42: error: jobs.b.workload is missing; takes a map\n");
 }
 END_TEST
 
@@ -223,6 +231,7 @@ static void add (TCase *tcase) {
   tcase_add_test (tcase, a_misspelt_key_is_not_missing_as_well);
   tcase_add_test (tcase, whole_sections_can_be_optional);
   tcase_add_test (tcase, later_sections_are_refused_at_their_key);
+  tcase_add_test (tcase, jobs_are_named_or_one);
   tcase_add_test (tcase, neutral_values_of_later_keys_pass);
   tcase_add_test (tcase, quoted_numbers_are_numbers);
   tcase_add_test (tcase, readable_means_that_known_keys_are_legal);

@@ -271,12 +271,12 @@ START_TEST (slices_do_not_matter)
     } else {
       gint64 to_ps = 0;
       LsEngine *engine = ls_simulation_engine (run.simulation);
-      while (ls_simulation_n_steps (run.simulation) < 2)
+      while (ls_simulation_n_steps (run.simulation, 0) < 2)
         ck_assert (ls_engine_run (engine, to_ps += LS_PS_PER_US * 777, NULL, NULL));
       ck_assert (ls_simulation_run (run.simulation, NULL, NULL));
     }
     end_ps[i] = ls_engine_now_ps (ls_simulation_engine (run.simulation));
-    compute_ps[i] = ls_simulation_part_ps (run.simulation, LS_PART_COMPUTE);
+    compute_ps[i] = ls_simulation_job (run.simulation, 0)->parts_ps[LS_PART_COMPUTE];
     run_clear (&run);
   }
   ck_assert_int_eq (end_ps[0], end_ps[1]);
