@@ -93,6 +93,9 @@ static void owner_ended (LsEngine *e, guint32 number) {
   case LS_OWNER_COPY:
     ls_copy_ended (e, activity.owner, activity.owner_stream, number);
     break;
+  case LS_OWNER_OUTSIDE:
+    ls_outside_ended (e, activity.owner);
+    break;
   }
   ls_activity_free (e, number);
 }

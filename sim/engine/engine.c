@@ -71,6 +71,9 @@ LsEngine *ls_engine_new (void) {
                                       (GDestroyNotify) ls_cached_transfer_free);
   e->timers = array_of (sizeof (LsTimer), NULL);
   e->tables = g_ptr_array_new ();
+  e->outside_transfers = g_ptr_array_new_with_free_func ((GDestroyNotify) ls_cached_transfer_free);
+  e->outsides = array_of (sizeof (LsOutside), NULL);
+  e->free_outsides = array_of (sizeof (guint32), NULL);
   e->todo = array_of (sizeof (LsStreamRef), NULL);
   return e;
 }
@@ -83,11 +86,13 @@ void ls_engine_free (LsEngine *e) {
                       e->ranks,           e->streams,         e->history,
                       e->groups,          e->channels,        e->messages,
                       e->free_messages,   e->activities,      e->starting,
-                      e->free_activities, e->timers,          e->todo};
+                      e->free_activities, e->timers,          e->todo,
+                      e->outsides,        e->free_outsides};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_array_unref (arrays[i]);
   g_ptr_array_unref (e->resource_names);
   g_ptr_array_unref (e->tables);
+  g_ptr_array_unref (e->outside_transfers);
   g_hash_table_unref (e->channel_of);
   g_hash_table_unref (e->copy_of);
   ls_event_queue_free (e->queue);
@@ -349,6 +354,8 @@ static gboolean run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GE
         ls_executor_drain (e);
     } while (!ls_event_queue_is_empty (e->queue) && ls_event_queue_peek_time (e->queue) == time_ps);
     settle (e);
+    if (e->halted)
+      return TRUE;
     if (stop && e->n_events % STOP_CHECK_EVENTS < 4 && g_atomic_int_get (stop)) {
       g_set_error (error, LS_ERROR, LS_ERROR_INTERRUPTED, "interrupted at %.6f s of simulated time",
                    ls_time_s_from_ps (e->now_ps));
@@ -361,6 +368,7 @@ static gboolean run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GE
 gboolean ls_engine_run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GError **error) {
   LS_REQUIRE (!e->running, "the engine is running already");
   e->running = TRUE;
+  e->halted = FALSE;
   gboolean good = run (e, until_ps, stop, error);
   e->running = FALSE;
   return good;

@@ -77,6 +77,18 @@ guint64 ls_engine_schedule (LsEngine *engine, gint64 at_ps, guint priority, LsTi
 gboolean ls_engine_cancel_timer (LsEngine *engine, guint64 handle);
 gboolean ls_engine_reschedule_timer (LsEngine *engine, guint64 handle, gint64 at_ps);
 
+/* Transfers from outside any program (a server's answers): `transfer` is borrowed; returns its number. */
+guint ls_engine_add_transfer (LsEngine *engine, const LsTransfer *transfer);
+/* `func` is called when it has ended, at once if there is nothing to move; `data` is the caller's. Returns
+ * a handle, never 0. */
+typedef void (*LsTransferFunc) (gpointer self, LsEngine *engine, guint64 data);
+guint64 ls_engine_start_transfer (LsEngine *engine, guint transfer, LsTransferFunc func,
+                                  gpointer self, guint64 data);
+/* Takes it off the links, without a call; FALSE when it is over. */
+gboolean ls_engine_cancel_transfer (LsEngine *engine, guint64 handle);
+/* Ends ls_engine_run() after the events of this instant, with TRUE, whatever is left to do. */
+void ls_engine_halt (LsEngine *engine);
+
 /* While running (from callbacks) or between runs: */
 /* New capacity, zero included (what runs over it stands still). */
 void ls_engine_set_capacity (LsEngine *engine, guint resource, double per_s);

@@ -78,5 +78,8 @@ LsOpRecord ls_account_new_record (LsEngine *e, guint32 rank, guint stream, const
 void ls_account_record (LsEngine *e, LsOpRecord *record);
 void ls_account_mark (LsEngine *e, guint32 rank, const LsOp *op, const gint32 *counters);
 
+/* outside.c */
+void ls_outside_ended (LsEngine *e, guint32 number);
+
 /* deadlock.c */
 GError *ls_deadlock_error (LsEngine *e);

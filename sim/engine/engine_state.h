@@ -27,7 +27,7 @@ typedef struct {
   guint64 epoch; /* of capacities for which alone_rate holds */
 } LsCachedTransfer;
 
-typedef enum { LS_OWNER_GROUP, LS_OWNER_MESSAGE, LS_OWNER_COPY } LsOwnerKind;
+typedef enum { LS_OWNER_GROUP, LS_OWNER_MESSAGE, LS_OWNER_COPY, LS_OWNER_OUTSIDE } LsOwnerKind;
 
 typedef enum {
   LS_ACTIVITY_FREE,
@@ -103,6 +103,15 @@ typedef struct {
   gpointer self;
 } LsTimer;
 
+/* A transfer that no program asked for. */
+typedef struct {
+  LsTransferFunc func;
+  gpointer self;
+  guint64 data;
+  guint32 activity;
+  guint32 generation;
+} LsOutside;
+
 struct LsEngine {
   gint64 now_ps;
   LsEventQueue *queue;
@@ -125,11 +134,14 @@ struct LsEngine {
   GArray *free_messages;
   GArray *activities; /* LsActivity */
   GArray *free_activities;
-  GArray *starting;    /* guint32 activities that begin to load at this instant */
-  GHashTable *copy_of; /* LsCachedTransfer by rank and descriptor */
-  GArray *timers;      /* LsTimer by event slot */
-  GPtrArray *tables;   /* const gint64 * */
-  GArray *todo;        /* LsStreamRef to advance */
+  GArray *starting;             /* guint32 activities that begin to load at this instant */
+  GHashTable *copy_of;          /* LsCachedTransfer by rank and descriptor */
+  GArray *timers;               /* LsTimer by event slot */
+  GPtrArray *tables;            /* const gint64 * */
+  GPtrArray *outside_transfers; /* LsCachedTransfer */
+  GArray *outsides;             /* LsOutside */
+  GArray *free_outsides;        /* guint32 */
+  GArray *todo;                 /* LsStreamRef to advance */
   const LsExpander *expander;
   gpointer expander_self;
   const LsObserver *observers[4];
@@ -141,7 +153,7 @@ struct LsEngine {
   LsPutHandler put_handler;
   gpointer put_self;
   guint8 idle_part;
-  gboolean started, in_callback, running;
+  gboolean started, in_callback, running, halted;
   guint64 n_open; /* streams not finished */
   guint64 n_events, n_operations;
   GError *fault; /* found while running: mismatched collectives */

@@ -51,7 +51,7 @@ gboolean ls_update_operation_parse (const char *name, LsUpdateOperation *operati
 typedef struct {
   LsUpdateOperation operation;
   gint32 worker;
-  gint32 shard; /* < 0: all shards */
+  gint32 shard; /* < 0: all shards (always so when there is one) */
   gint32 peer;  /* PAIR_AVERAGE */
   gint64 version;
   gint32 peer_set; /* number of a set of workers; its members are in `members` */
@@ -75,6 +75,7 @@ typedef struct {
   gint64 read_ps, computed_ps, arrived_ps, applied_ps;
   const char *reason; /* of a drop; static; NULL: applied */
   gint64 samples;
+  gboolean local; /* of a LOCAL_STEP: it never met the server; staleness is 0 */
 } LsGradientRecord;
 
 /* Who listens. Either may be NULL. */
