@@ -160,7 +160,7 @@ LsOpRecord ls_account_new_record (LsEngine *e, guint32 rank, guint stream, const
   }
   if (activity) {
     record.alone_ps = MIN (activity->alone_ps, length_ps);
-    record.bottleneck = activity->bottleneck;
+    record.bottleneck = activity->load.bottleneck;
     record.transfer = activity->cached->transfer;
     record.transfer_bytes = ls_activity_bytes (activity);
   }

@@ -1,9 +1,7 @@
 /* Activities: transfers in flight, phase by phase; the first layer of sharing seen from the clock.
  *
- * Model:      a phase waits its latency, then loads its resources until its bytes have moved. Rates
- *             come from sharing.c once per instant; work left is exact (rate x dt).
- * Invariants: an activity that loads has a flow in sharing; memory use of a device by transfers is
- *             the sum over flows of usage x rate of its memory resource.
+ * Model:      a phase waits its latency, then loads its resources until its bytes have moved (load.c).
+ * Invariants: an activity that loads has a flow in sharing.
  * Cost:       one event per latency and per phase, plus one per change of rate.
  */
 #include "engine/engine_private.h"
@@ -52,15 +50,15 @@ guint32 ls_activity_start (LsEngine *e, LsCachedTransfer *cached, LsOwnerKind ki
     number = e->activities->len;
     g_array_set_size (e->activities, number + 1);
   }
-  *ls_activity_at (e, number) = (LsActivity){.cached = cached,
-                                             .state = LS_ACTIVITY_LATENCY,
-                                             .owner_kind = (guint8) kind,
-                                             .owner = owner,
-                                             .owner_stream = stream,
-                                             .flow = LS_NONE,
-                                             .bottleneck = LS_NO_RESOURCE,
-                                             .bytes_override = bytes_override,
-                                             .start_ps = e->now_ps};
+  *ls_activity_at (e, number) =
+      (LsActivity){.cached = cached,
+                   .state = LS_ACTIVITY_LATENCY,
+                   .owner_kind = (guint8) kind,
+                   .owner = owner,
+                   .owner_stream = stream,
+                   .load = {.flow = LS_NONE, .bottleneck = LS_NO_RESOURCE},
+                   .bytes_override = bytes_override,
+                   .start_ps = e->now_ps};
   return number;
 }
 
@@ -119,8 +117,8 @@ void ls_activity_go (LsEngine *e, guint32 number) {
     if (phase->latency_ps > 0) {
       activity->state = LS_ACTIVITY_LATENCY;
       activity->alone_ps += phase->latency_ps;
-      activity->event = ls_event_queue_push (e->queue, e->now_ps + phase->latency_ps, 1,
-                                             (LsEvent){LS_EVENT_LATENCY_END, number, 0});
+      activity->load.event = ls_event_queue_push (e->queue, e->now_ps + phase->latency_ps, 1,
+                                                  (LsEvent){LS_EVENT_LATENCY_END, number, 0});
       return;
     }
     if (begin_load (e, number))
@@ -131,55 +129,19 @@ void ls_activity_go (LsEngine *e, guint32 number) {
 
 void ls_activity_latency_end (LsEngine *e, guint32 number) {
   LsActivity *activity = ls_activity_at (e, number);
-  activity->event = LS_EVENT_NONE;
+  activity->load.event = LS_EVENT_NONE;
   if (begin_load (e, number))
     return;
   activity->phase++;
   ls_activity_go (e, number);
 }
 
-/* A flow's rate went from `old_rate` to `new_rate`: memory bandwidth left on devices, and who watches. */
-static void account_rate (LsEngine *e, guint32 n_usages, const LsUsage *usages, gint64 old_rate,
-                          gint64 new_rate) {
-  const guint32 *device_of = (const guint32 *) (gpointer) e->resource_device->data;
-  for (guint32 i = 0; i < n_usages; i++) {
-    guint32 number = device_of[usages[i].resource];
-    if (number != LS_NONE) {
-      LsDevice *device = ls_device_at (e, number);
-      device->hbm_used += ((LsInt128) new_rate - old_rate) * usages[i].usage;
-      if (device->active->len > 0)
-        ls_device_touch (e, number);
-    }
-    if (!e->wants_rates)
-      continue;
-    gint64 load = ls_sharing_load (e->sharing, usages[i].resource);
-    for (guint o = 0; o < e->n_observers; o++)
-      if (e->observers[o]->rate)
-        e->observers[o]->rate (e->observer_selves[o], usages[i].resource, e->now_ps, load);
-  }
-}
-
-static void account_carried (LsEngine *e, const LsPhase *phase, LsInt128 work) {
-  LsInt128 *carried = (LsInt128 *) (gpointer) e->resource_carried->data;
-  for (guint32 i = 0; i < phase->n_usages; i++)
-    carried[phase->usages[i].resource] += (work >> LS_RATE_BITS) * phase->usages[i].usage;
-}
-
-static void leave_sharing (LsEngine *e, LsActivity *activity) {
-  guint32 n;
-  const LsUsage *usages = ls_sharing_usages (e->sharing, activity->flow, &n);
-  gint64 rate = ls_sharing_rate (e->sharing, activity->flow);
-  ls_sharing_remove_flow (e->sharing, activity->flow);
-  account_rate (e, n, usages, rate, 0);
-  activity->flow = LS_NONE;
-}
-
 void ls_activity_transfer_end (LsEngine *e, guint32 number) {
   LsActivity *activity = ls_activity_at (e, number);
-  activity->event = LS_EVENT_NONE;
-  leave_sharing (e, activity);
-  account_carried (e, &activity->cached->transfer->phases[activity->phase],
-                   ls_work_from_units (phase_bytes (activity)));
+  const LsPhase *phase = &activity->cached->transfer->phases[activity->phase];
+  activity->load.event = LS_EVENT_NONE;
+  ls_load_leave (e, &activity->load);
+  ls_load_carried (e, phase->n_usages, phase->usages, ls_work_from_units (phase_bytes (activity)));
   activity->phase++;
   ls_activity_go (e, number);
 }
@@ -207,66 +169,34 @@ static void start_loading (LsEngine *e, guint32 number) {
     activity->factor = compute_factor (e, activity);
   gint64 alone = cached->alone_rate[activity->phase];
   gint64 cap = (gint64) (((LsInt128) alone * activity->factor) >> LS_USAGE_BITS);
-  activity->bottleneck = cached->bottleneck[activity->phase];
-  activity->flow = ls_sharing_add_flow (e->sharing, cap, activity->bottleneck, phase->n_usages,
-                                        phase->usages, number);
-  activity->remaining = ls_work_from_units (phase_bytes (activity));
+  activity->load.bottleneck = cached->bottleneck[activity->phase];
+  LsInt128 work = ls_work_from_units (phase_bytes (activity));
+  ls_load_join (e, &activity->load, number, cap, phase->n_usages, phase->usages, work);
+  ls_flights_make_way (e, phase->n_usages, phase->usages);
   if (alone > 0)
-    activity->alone_ps += ls_work_duration_ps (activity->remaining, alone);
-  activity->last_ps = e->now_ps;
+    activity->alone_ps += ls_work_duration_ps (work, alone);
   activity->state = LS_ACTIVITY_LOADING;
 }
 
-static void apply_change (LsEngine *e, const LsRateChange *change) {
-  guint32 number = ls_sharing_owner (e->sharing, change->flow);
-  LsActivity *activity = ls_activity_at (e, number);
-  gint64 rate = ls_sharing_rate (e->sharing, change->flow);
-  activity->remaining -= (LsInt128) change->old_rate * (e->now_ps - activity->last_ps);
-  activity->last_ps = e->now_ps;
-  activity->bottleneck = ls_sharing_bottleneck (e->sharing, change->flow);
-  guint32 n;
-  const LsUsage *usages = ls_sharing_usages (e->sharing, change->flow, &n);
-  account_rate (e, n, usages, change->old_rate, rate);
-  if (rate == 0) {
-    if (activity->event != LS_EVENT_NONE)
-      ls_event_queue_cancel (e->queue, activity->event);
-    activity->event = LS_EVENT_NONE;
-    return;
-  }
-  gint64 end_ps = e->now_ps + MAX (ls_work_duration_ps (MAX (activity->remaining, 0), rate), 1);
-  if (activity->event != LS_EVENT_NONE)
-    ls_event_queue_reschedule (e->queue, activity->event, end_ps);
-  else
-    activity->event =
-        ls_event_queue_push (e->queue, end_ps, 1, (LsEvent){LS_EVENT_TRANSFER_END, number, 0});
-}
-
 void ls_activity_settle (LsEngine *e) {
-  if (e->starting->len == 0 && !ls_sharing_is_dirty (e->sharing))
-    return;
   for (guint i = 0; i < e->starting->len; i++) {
     guint32 number = g_array_index (e->starting, guint32, i);
     if (ls_activity_at (e, number)->state == LS_ACTIVITY_STARTING)
       start_loading (e, number);
   }
   g_array_set_size (e->starting, 0);
-  const LsRateChange *changes;
-  guint n = ls_sharing_solve (e->sharing, &changes);
-  for (guint i = 0; i < n; i++)
-    apply_change (e, &changes[i]);
 }
 
 /* Takes an activity away as it stands; what it moved so far counts as carried. */
 void ls_activity_drop (LsEngine *e, guint32 number) {
   LsActivity *activity = ls_activity_at (e, number);
-  if (activity->event != LS_EVENT_NONE)
-    ls_event_queue_cancel (e->queue, activity->event);
   if (activity->state == LS_ACTIVITY_LOADING) {
-    LsInt128 moved =
-        ls_work_from_units (phase_bytes (activity)) - activity->remaining +
-        (LsInt128) ls_sharing_rate (e->sharing, activity->flow) * (e->now_ps - activity->last_ps);
-    account_carried (e, &activity->cached->transfer->phases[activity->phase], moved);
-    leave_sharing (e, activity);
+    const LsPhase *phase = &activity->cached->transfer->phases[activity->phase];
+    LsInt128 left = ls_load_leave (e, &activity->load);
+    ls_load_carried (e, phase->n_usages, phase->usages,
+                     ls_work_from_units (phase_bytes (activity)) - left);
+  } else if (activity->load.event != LS_EVENT_NONE) {
+    ls_event_queue_cancel (e->queue, activity->load.event);
   }
   ls_activity_free (e, number);
 }

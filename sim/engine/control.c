@@ -62,9 +62,10 @@ void ls_engine_set_capacity (LsEngine *e, guint resource, double per_s) {
   }
   g_array_index (e->resource_per_s, double, resource) = per_s;
   e->capacity_epoch++;
+  ls_flights_weigh (e, LS_NONE);
   ls_sharing_set_capacity (e->sharing, resource, capacity);
   if (e->started && !e->in_callback && !e->running)
-    ls_activity_settle (e);
+    ls_load_solve (e);
 }
 
 void ls_engine_set_device_speed (LsEngine *e, guint number, double fraction) {
@@ -77,6 +78,7 @@ void ls_engine_set_device_speed (LsEngine *e, guint number, double fraction) {
 gboolean ls_engine_cancel (LsEngine *e, guint rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   const LsOp *op;
+  LsSlotEntry slot;
   switch ((LsStreamState) st->state) {
   case LS_STREAM_RUNNING:
     ls_device_drop (e, rank, stream);
@@ -89,7 +91,8 @@ gboolean ls_engine_cancel (LsEngine *e, guint rank, guint stream) {
     return TRUE;
   case LS_STREAM_MEETING:
     op = &ls_instruction_at (e, rank, stream, st->pc)->op;
-    ls_group_drop (e, ls_executor_slot (e, rank, op).group);
+    slot = ls_executor_slot (e, rank, op);
+    ls_group_drop (e, slot.group, slot.position);
     return TRUE;
   case LS_STREAM_MESSAGE:
     ls_message_drop (e, rank, stream);

@@ -67,6 +67,7 @@ static LsStreamRef explain (LsEngine *e, LsStreamRef ref, GString *text) {
     return next;
   }
   const LsInstruction *instruction = ls_instruction_at (e, ref.rank, ref.stream, st->pc);
+  LsSlotEntry slot;
   switch ((LsStreamState) st->state) {
   case LS_STREAM_BLOCKED:
     next = (LsStreamRef){ref.rank, program->waits[instruction->first_wait + st->wait_index].stream};
@@ -74,7 +75,11 @@ static LsStreamRef explain (LsEngine *e, LsStreamRef ref, GString *text) {
                             program->streams[next.stream].name);
     break;
   case LS_STREAM_MEETING:
-    next = missing_member (e, ls_executor_slot (e, ref.rank, &instruction->op).group);
+    slot = ls_executor_slot (e, ref.rank, &instruction->op);
+    if (ls_rounds_has (e, slot.group, slot.position))
+      return (LsStreamRef){ls_rounds_explain (e, slot.group, slot.position, text),
+                           (guint16) ref.stream};
+    next = missing_member (e, slot.group);
     if (next.rank == LS_NO_RANK)
       g_string_append (text, " is in a transfer that stands still (a resource has no capacity)");
     else

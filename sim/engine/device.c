@@ -408,6 +408,7 @@ void ls_device_start_block (LsEngine *e, guint32 rank, guint stream) {
   g_array_append_val (place->active, ref);
   gboolean nothing = !varying && run_is_nothing (e, rank, stream, st);
   if (!nothing) {
+    ls_flights_weigh (e, place->hbm); /* what they take of the memory counts from now on */
     ls_device_touch (e, device);
     return;
   }

@@ -26,6 +26,8 @@ static void clear_group (gpointer data) {
   g_free (group->counts);
   g_free (group->peers);
   g_free (group->positions);
+  g_free (group->missed);
+  ls_rounds_free (group->rounds, group->n);
   g_ptr_array_unref (group->cached);
 }
 
@@ -35,6 +37,10 @@ static void clear_channel (gpointer data) {
 
 static void clear_device (gpointer data) {
   g_array_unref (((LsDevice *) data)->active);
+}
+
+static void clear_flight (gpointer data) {
+  g_free (((LsFlight *) data)->links);
 }
 
 static GArray *array_of (gsize size, GDestroyNotify clear) {
@@ -67,6 +73,10 @@ LsEngine *ls_engine_new (void) {
   e->activities = array_of (sizeof (LsActivity), NULL);
   e->free_activities = array_of (sizeof (guint32), NULL);
   e->starting = array_of (sizeof (guint32), NULL);
+  e->places = array_of (sizeof (LsPlace), NULL);
+  e->flights = array_of (sizeof (LsFlight), clear_flight);
+  e->free_flights = array_of (sizeof (guint32), NULL);
+  e->flights_to_go = array_of (sizeof (guint32), NULL);
   e->copy_of = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free,
                                       (GDestroyNotify) ls_cached_transfer_free);
   e->timers = array_of (sizeof (LsTimer), NULL);
@@ -87,7 +97,8 @@ void ls_engine_free (LsEngine *e) {
                       e->groups,          e->channels,        e->messages,
                       e->free_messages,   e->activities,      e->starting,
                       e->free_activities, e->timers,          e->todo,
-                      e->outsides,        e->free_outsides};
+                      e->outsides,        e->free_outsides,   e->places,
+                      e->flights,         e->free_flights,    e->flights_to_go};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_array_unref (arrays[i]);
   g_ptr_array_unref (e->resource_names);
@@ -105,10 +116,12 @@ guint ls_engine_add_resource (LsEngine *e, const char *name, double per_s) {
   guint32 number = ls_sharing_add_resource (e->sharing, ls_rate_from_per_s (per_s));
   guint32 none = LS_NONE;
   LsInt128 zero = 0;
+  LsPlace place = {.first = {LS_NONE, 0}};
   g_ptr_array_add (e->resource_names, g_strdup (name));
   g_array_append_val (e->resource_per_s, per_s);
   g_array_append_val (e->resource_device, none);
   g_array_append_val (e->resource_carried, zero);
+  g_array_append_val (e->places, place);
   return number;
 }
 
@@ -241,6 +254,7 @@ void ls_engine_add_observer (LsEngine *e, const LsObserver *observer, gpointer s
   e->observers[e->n_observers] = observer;
   e->observer_selves[e->n_observers++] = self;
   e->wants_rates = e->wants_rates || observer->rate;
+  e->wants_messages = e->wants_messages || observer->message;
 }
 
 void ls_engine_observe_rank (LsEngine *e, guint rank, gboolean observed) {
@@ -303,6 +317,12 @@ static void dispatch_next (LsEngine *e) {
   case LS_EVENT_TRANSFER_END:
     ls_activity_transfer_end (e, event.a);
     break;
+  case LS_EVENT_FLIGHT:
+    ls_flight_event (e, event.a);
+    break;
+  case LS_EVENT_ROUNDS:
+    ls_rounds_begin (e, event.a);
+    break;
   case LS_EVENT_TIMER:
     fire_timer (e, slot);
     break;
@@ -312,12 +332,27 @@ static void dispatch_next (LsEngine *e) {
   }
 }
 
+/* Transfers that start, and rates. */
+static void settle_transfers (LsEngine *e) {
+  gboolean any = ls_sharing_is_dirty (e->sharing);
+  if (e->starting->len > 0) {
+    ls_activity_settle (e);
+    any = TRUE;
+  }
+  if (e->flights_to_go->len > 0) {
+    ls_flights_settle (e);
+    any = any || ls_sharing_is_dirty (e->sharing);
+  }
+  if (any)
+    ls_load_solve (e);
+}
+
 /* Advances streams and solves until nothing changes at this instant. */
 static void settle (LsEngine *e) {
   do {
     if (e->todo->len > 0)
       ls_executor_drain (e);
-    ls_activity_settle (e);
+    settle_transfers (e);
     if (e->dirty_devices->len > 0)
       ls_device_settle (e);
   } while (e->todo->len > 0 || e->starting->len > 0);

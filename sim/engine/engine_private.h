@@ -1,7 +1,8 @@
 /* What the files of the engine offer each other.
  *
  * executor.c moves streams through their programs; device.c runs kernels on devices (second layer of
- * sharing); activity.c runs transfers (first layer); group.c and message.c pair ranks up; account.c
+ * sharing); activity.c runs transfers by phases, rounds.c and flight.c collectives as messages (first
+ * layer, whose flows are in load.c); group.c and message.c pair ranks up; account.c
  * keeps time and memory per rank; control.c changes things from outside; deadlock.c explains.
  */
 #pragma once
@@ -31,6 +32,41 @@ void ls_device_hold (LsEngine *e, guint32 rank, gint64 sm_held); /* negative: le
 void ls_device_sync_rank (LsEngine *e, guint32 rank, guint except);
 void ls_device_drop (LsEngine *e, guint32 rank, guint stream);
 
+/* load.c */
+/* The load becomes a flow, from this instant's solve on; `bottleneck` is set. */
+void ls_load_join (LsEngine *e, LsLoad *load, guint32 owner, gint64 cap, guint32 n_usages,
+                   const LsUsage *usages, LsInt128 work);
+/* It is a flow no more; returns the work that is left. */
+LsInt128 ls_load_leave (LsEngine *e, LsLoad *load);
+void ls_load_carried (LsEngine *e, guint32 n_usages, const LsUsage *usages, LsInt128 work);
+void ls_load_solve (LsEngine *e);
+
+/* rounds.c */
+/* All members of the group have come: runs its collective as messages. */
+void ls_rounds_start (LsEngine *e, guint32 group, LsCachedTransfer *cached,
+                      const LsMeeting *meeting);
+void ls_rounds_begin (LsEngine *e, guint32 group);
+void ls_rounds_arrived (LsEngine *e, const LsFlight *flight);
+/* Whether the member is in a collective of messages that has begun. */
+gboolean ls_rounds_has (LsEngine *e, guint32 group, guint32 position);
+/* The collective is over as it stands, for all who are in it. */
+void ls_rounds_drop (LsEngine *e, guint32 group);
+/* The rank for whose message the member waits; LS_NO_RANK: a message stands still. */
+guint32 ls_rounds_explain (LsEngine *e, guint32 group, guint32 position, GString *text);
+void ls_rounds_free (LsRounds *rounds, guint32 n);
+
+/* flight.c */
+void ls_flight_start (LsEngine *e, guint32 group, guint32 from, guint32 round,
+                      const LsRoundMessage *message);
+void ls_flight_event (LsEngine *e, guint32 flight);
+void ls_flights_settle (LsEngine *e);
+/* Flows have joined on these resources: light flights that they may slow down become flows too. */
+void ls_flights_make_way (LsEngine *e, guint32 n_usages, const LsUsage *usages);
+/* No flight is light on the resource (on any: LS_NONE) until another comes. */
+void ls_flights_weigh (LsEngine *e, guint32 resource);
+void ls_flights_drop (LsEngine *e, guint32 group);
+void ls_flights_check (LsEngine *e);
+
 /* activity.c */
 LsCachedTransfer *ls_cached_transfer_new (const LsTransfer *transfer);
 void ls_cached_transfer_free (LsCachedTransfer *cached);
@@ -49,7 +85,11 @@ gint64 ls_activity_bytes (const LsActivity *activity);
 /* group.c */
 void ls_group_arrive (LsEngine *e, guint32 rank, guint stream);
 void ls_group_ended (LsEngine *e, guint32 group);
-void ls_group_drop (LsEngine *e, guint32 group);
+/* Drops the collective that the member is in, for all members. */
+void ls_group_drop (LsEngine *e, guint32 group, guint32 position);
+/* A member of a collective of messages is done with it; `done` says what its record needs. */
+void ls_group_member_ended (LsEngine *e, guint32 group, guint32 position, const LsMeeting *meeting,
+                            const LsActivity *done);
 
 /* message.c */
 void ls_message_issue (LsEngine *e, guint32 rank, guint stream);

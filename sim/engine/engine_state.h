@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "engine/event_queue.h"
 #include "engine/rank_state.h"
+#include "engine/rounds_state.h"
 #include "engine/sharing.h"
 
 typedef enum {
@@ -15,12 +16,14 @@ typedef enum {
   LS_EVENT_DELAY_END,     /* a: rank, b: stream */
   LS_EVENT_LATENCY_END,   /* a: activity */
   LS_EVENT_TRANSFER_END,  /* a: activity */
+  LS_EVENT_FLIGHT,        /* a: flight: it begins to load, or has arrived */
+  LS_EVENT_ROUNDS,        /* a: group: the first round of its collective begins */
   LS_EVENT_TIMER,         /* which: by its slot */
   LS_EVENT_RANK_START,    /* a: rank */
 } LsEventKind;
 
 /* A template with what the engine knows of it. */
-typedef struct {
+typedef struct LsCachedTransfer {
   const LsTransfer *transfer;
   gint64 *alone_rate;
   guint32 *bottleneck;
@@ -43,13 +46,11 @@ typedef struct {
   guint32 owner;        /* group, message, or rank of a copy */
   guint32 owner_stream; /* copy: its stream */
   guint32 phase;
-  guint32 flow, event;
-  guint32 bottleneck;
   gint64 factor;         /* beside compute; 0: not yet fixed */
   gint64 bytes_override; /* < 0: as the template says */
-  gint64 last_ps, start_ps;
+  gint64 start_ps;
   gint64 alone_ps; /* of the phases begun so far */
-  LsInt128 remaining;
+  LsLoad load;
 } LsActivity;
 
 typedef struct {
@@ -65,7 +66,7 @@ typedef struct {
   gint64 sequence;
   guint32 arrived;
   guint16 descriptor;
-  gboolean cancelled;
+  guint32 *missed; /* collectives that were dropped before the member came; NULL: none ever */
   gint64 first_ready_ps, last_ready_ps;
   LsInt128 sum_ready_ps;
   guint32 last_rank, last_member;
@@ -73,6 +74,7 @@ typedef struct {
   guint8 blame;
   guint32 activity;
   GPtrArray *cached; /* LsCachedTransfer by descriptor */
+  LsRounds *rounds;  /* NULL: it has never run a collective as messages */
 } LsGroup;
 
 typedef struct {
@@ -135,6 +137,11 @@ struct LsEngine {
   GArray *activities; /* LsActivity */
   GArray *free_activities;
   GArray *starting;             /* guint32 activities that begin to load at this instant */
+  GArray *places;               /* LsPlace by resource */
+  GArray *flights;              /* LsFlight */
+  GArray *free_flights;         /* guint32 */
+  GArray *flights_to_go;        /* guint32 flights that start, or begin to load, at this instant */
+  LsFlightDuration lately;      /* what was last worked out */
   GHashTable *copy_of;          /* LsCachedTransfer by rank and descriptor */
   GArray *timers;               /* LsTimer by event slot */
   GPtrArray *tables;            /* const gint64 * */
@@ -147,7 +154,7 @@ struct LsEngine {
   const LsObserver *observers[4];
   gpointer observer_selves[4];
   guint n_observers;
-  gboolean wants_rates;
+  gboolean wants_rates, wants_messages;
   LsWorkFunc work_func;
   gpointer work_self;
   LsPutHandler put_handler;
@@ -177,6 +184,12 @@ static inline guint32 ls_group_count (const LsGroup *group, guint32 i) {
 }
 static inline LsActivity *ls_activity_at (LsEngine *e, guint32 activity) {
   return &((LsActivity *) (gpointer) e->activities->data)[activity];
+}
+static inline LsFlight *ls_flight_at (LsEngine *e, guint32 flight) {
+  return &((LsFlight *) (gpointer) e->flights->data)[flight];
+}
+static inline LsPlace *ls_place_at (LsEngine *e, guint32 resource) {
+  return &((LsPlace *) (gpointer) e->places->data)[resource];
 }
 static inline LsMessage *ls_message_at (LsEngine *e, guint32 message) {
   return &((LsMessage *) (gpointer) e->messages->data)[message];

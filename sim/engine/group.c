@@ -1,12 +1,14 @@
-/* Collectives: the members of a group meet, then one activity carries them all.
+/* Collectives: the members of a group meet, then one activity, or messages, carry them all.
  *
  * Model:      the k-th collective of a group pairs the k-th arrival of every member. It starts when
- *             the last has come; all members end with it. The SMs of its kernel are held on each
- *             member from that member's own arrival.
+ *             the last has come. By phases (activity.c) all members end with it; as messages
+ *             (rounds.c) each ends by itself. The SMs of its kernel are held on each member from that
+ *             member's own arrival to its end.
  * Invariants: a group serves one stream of each member (like a communicator), so at most one
- *             collective of a group is open; all members must ask for the same descriptor.
+ *             collective of a group gathers its members, and at most one runs; all members must ask
+ *             for the same descriptor.
  * Cost:       O(members) at the start and at the end; the template is asked for once.
- * Left out:   members that end at different times (broadcast trees end together here).
+ * Left out:   phases that some members leave early (broadcast trees end together there).
  */
 #include "base/error.h"
 #include "engine/engine_private.h"
@@ -28,23 +30,25 @@ static LsCachedTransfer *transfer_of (LsEngine *e, guint32 number, guint descrip
   return cached;
 }
 
-static void record_member (LsEngine *e, const LsGroup *group, guint32 number, const LsHistory *span,
-                           guint32 rank, guint stream, const LsActivity *activity) {
+static void record_member (LsEngine *e, guint32 number, const LsMeeting *meeting,
+                           const LsHistory *span, guint32 rank, guint stream,
+                           const LsActivity *activity) {
   LsStream *st = ls_stream_at (e, rank, stream);
   LsOpRecord record = ls_account_new_record (e, rank, stream, member_op (e, rank, stream), span,
                                              activity, st->busy_at_start_ps);
   record.group = number;
-  record.sequence = group->sequence;
-  record.first_ready_ps = group->first_ready_ps;
-  record.last_ready_ps = group->last_ready_ps;
-  record.last_rank = group->last_rank;
-  record.cause = group->last_cause; /* what let the last member come let it start */
+  record.sequence = meeting->sequence;
+  record.first_ready_ps = meeting->first_ready_ps;
+  record.last_ready_ps = meeting->last_ready_ps;
+  record.last_rank = meeting->last_rank;
+  record.cause = meeting->last_cause; /* what let the last member come let it start */
   ls_account_record (e, &record);
 }
 
 /* One member is done: what it held is let go, its time is accounted. Streams go on afterwards. */
-static void end_member (LsEngine *e, LsGroup *group, guint32 number, guint32 position,
+static void end_member (LsEngine *e, guint32 number, guint32 position, const LsMeeting *meeting,
                         const LsActivity *activity) {
+  const LsGroup *group = ls_group_at (e, number);
   guint32 rank = group->ranks[position];
   guint stream = group->streams[position];
   LsStream *st = ls_stream_at (e, rank, stream);
@@ -52,8 +56,10 @@ static void end_member (LsEngine *e, LsGroup *group, guint32 number, guint32 pos
   LsRankState *state = ls_rank_at (e, rank);
   if (activity) {
     ls_device_hold (e, rank, -activity->cached->transfer->sm_held);
-    state->sent_bytes += activity->cached->transfer->wire_bytes;
-    state->received_bytes += activity->cached->transfer->wire_bytes;
+    if (!activity->cached->transfer->rounds) { /* messages are counted one by one */
+      state->sent_bytes += activity->cached->transfer->wire_bytes;
+      state->received_bytes += activity->cached->transfer->wire_bytes;
+    }
   }
   ls_account_release (e, rank, stream, op);
   LsHistory entry = {.ordinal = st->position,
@@ -62,18 +68,28 @@ static void end_member (LsEngine *e, LsGroup *group, guint32 number, guint32 pos
                      .end_ps = e->now_ps,
                      .cause = st->cause,
                      .part = op->part,
-                     .blame = group->blame};
+                     .blame = meeting->blame};
   ls_account_ended (e, rank, stream, &entry);
   if (state->observed)
-    record_member (e, group, number, &entry, rank, stream, activity);
+    record_member (e, number, meeting, &entry, rank, stream, activity);
   if (op->flags & LS_OP_MARK)
     ls_account_mark (e, rank, op, st->counters);
 }
 
+static LsMeeting meeting_of (const LsGroup *group) {
+  return (LsMeeting){.sequence = group->sequence,
+                     .first_ready_ps = group->first_ready_ps,
+                     .last_ready_ps = group->last_ready_ps,
+                     .last_rank = group->last_rank,
+                     .last_cause = group->last_cause,
+                     .blame = group->blame};
+}
+
 static void end_meeting (LsEngine *e, guint32 number, const LsActivity *activity) {
   LsGroup *group = ls_group_at (e, number);
+  const LsMeeting meeting = meeting_of (group);
   for (guint32 i = 0; i < group->n; i++)
-    end_member (e, group, number, i, activity);
+    end_member (e, number, i, &meeting, activity);
   group->arrived = 0;
   group->sequence++;
   for (guint32 i = 0; i < group->n; i++) {
@@ -86,6 +102,24 @@ void ls_group_ended (LsEngine *e, guint32 number) {
   LsActivity activity = *ls_activity_at (e, ls_group_at (e, number)->activity);
   ls_group_at (e, number)->activity = LS_NONE;
   end_meeting (e, number, &activity);
+}
+
+void ls_group_member_ended (LsEngine *e, guint32 number, guint32 position, const LsMeeting *meeting,
+                            const LsActivity *done) {
+  const LsGroup *group = ls_group_at (e, number);
+  end_member (e, number, position, meeting, done);
+  ls_executor_complete (e, group->ranks[position], group->streams[position], 1);
+}
+
+/* The collective runs as messages: the group may gather for the next. */
+static void start_rounds (LsEngine *e, guint32 number, LsCachedTransfer *cached) {
+  LsGroup *group = ls_group_at (e, number);
+  const LsMeeting meeting = meeting_of (group);
+  group->arrived = 0;
+  group->sequence++;
+  for (guint32 i = 0; i < group->n; i++)
+    group->here[i] = FALSE;
+  ls_rounds_start (e, number, cached, &meeting);
 }
 
 /* The last member has come. */
@@ -112,8 +146,12 @@ static void start_meeting (LsEngine *e, guint32 number) {
   gint64 bytes = -1;
   if (op->flags & LS_OP_WORK_TABLE)
     bytes = ((const gint64 *) g_ptr_array_index (e->tables, op->table))[group->last_rank];
-  guint32 activity = ls_activity_start (e, transfer_of (e, number, group->descriptor),
-                                        LS_OWNER_GROUP, number, 0, bytes);
+  LsCachedTransfer *cached = transfer_of (e, number, group->descriptor);
+  if (cached->transfer->rounds) {
+    start_rounds (e, number, cached);
+    return;
+  }
+  guint32 activity = ls_activity_start (e, cached, LS_OWNER_GROUP, number, 0, bytes);
   ls_group_at (e, number)->activity = activity;
   ls_activity_go (e, activity);
 }
@@ -128,29 +166,15 @@ static void set_fault (LsEngine *e, guint32 rank, const LsOp *op, const LsGroup 
                rank, op->descriptor, group->descriptor, group->sequence);
 }
 
-/* The open collective was dropped: a member that comes late finds it over. */
-static void pass_cancelled (LsEngine *e, guint32 number, guint32 position, guint32 rank,
-                            guint stream) {
-  LsGroup *group = ls_group_at (e, number);
-  group->here[position] = TRUE;
-  if (++group->arrived == group->n) {
-    group->arrived = 0;
-    group->sequence++;
-    group->cancelled = FALSE;
-    for (guint32 i = 0; i < group->n; i++)
-      group->here[i] = FALSE;
-  }
-  ls_executor_complete (e, rank, stream, 1);
-}
-
 void ls_group_arrive (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   const LsOp *op = member_op (e, rank, stream);
   LsSlotEntry slot = ls_executor_slot (e, rank, op);
   LsGroup *group = ls_group_at (e, slot.group);
   st->state = LS_STREAM_MEETING;
-  if (group->cancelled) {
-    pass_cancelled (e, slot.group, slot.position, rank, stream);
+  if (group->missed && group->missed[slot.position] > 0) {
+    group->missed[slot.position]--;
+    ls_executor_complete (e, rank, stream, 1);
     return;
   }
   if ((group->arrived > 0 && group->descriptor != op->descriptor) || group->here[slot.position]) {
@@ -183,8 +207,12 @@ void ls_group_arrive (LsEngine *e, guint32 rank, guint stream) {
 }
 
 /* The open collective is dropped for all members: those who came go on, those to come find it ended. */
-void ls_group_drop (LsEngine *e, guint32 number) {
+void ls_group_drop (LsEngine *e, guint32 number, guint32 position) {
   LsGroup *group = ls_group_at (e, number);
+  if (ls_rounds_has (e, number, position)) {
+    ls_rounds_drop (e, number);
+    return;
+  }
   if (group->activity != LS_NONE) {
     LsActivity activity = *ls_activity_at (e, group->activity);
     ls_activity_drop (e, group->activity);
@@ -192,14 +220,20 @@ void ls_group_drop (LsEngine *e, guint32 number) {
     end_meeting (e, number, &activity);
     return;
   }
-  for (guint32 i = 0; i < group->n; i++)
-    if (group->here[i] &&
-        ls_stream_at (e, group->ranks[i], group->streams[i])->state == LS_STREAM_MEETING) {
-      ls_device_hold (e, group->ranks[i],
-                      -transfer_of (e, number, group->descriptor)->transfer->sm_held);
-      ls_account_release (e, group->ranks[i], group->streams[i],
-                          member_op (e, group->ranks[i], group->streams[i]));
-      ls_executor_complete (e, group->ranks[i], group->streams[i], 1);
+  if (!group->missed)
+    group->missed = g_new0 (guint32, group->n);
+  group->arrived = 0;
+  group->sequence++;
+  for (guint32 i = 0; i < group->n; i++) {
+    if (!group->here[i]) {
+      group->missed[i]++;
+      continue;
     }
-  group->cancelled = TRUE;
+    group->here[i] = FALSE;
+    ls_device_hold (e, group->ranks[i],
+                    -transfer_of (e, number, group->descriptor)->transfer->sm_held);
+    ls_account_release (e, group->ranks[i], group->streams[i],
+                        member_op (e, group->ranks[i], group->streams[i]));
+    ls_executor_complete (e, group->ranks[i], group->streams[i], 1);
+  }
 }

@@ -42,11 +42,26 @@ typedef struct {
   gint64 transfer_bytes;                /* bytes actually moved per flow */
 } LsOpRecord;
 
+/* One message of a collective that runs as messages. */
+typedef struct {
+  guint32 group;
+  gint64 sequence; /* of the collective within its group */
+  guint32 round;
+  guint32 from, to; /* ranks */
+  guint8 axis;      /* of the collective's operation */
+  const LsTransfer *transfer;
+  gint64 bytes;
+  gint64 start_ps, end_ps; /* latency included */
+  guint32 bottleneck;      /* resource that held its rate down, LS_NO_RESOURCE if none */
+} LsMessageRecord;
+
 typedef struct {
   /* an operation of an observed rank has ended */
   void (*op) (gpointer self, const LsOpRecord *record);
   /* memory of an observed rank: `kind` now holds `bytes` (after a claim or release at t) */
   void (*memory) (gpointer self, guint rank, guint kind, gint64 t_ps, gint64 bytes);
+  /* a message that an observed rank sent has arrived */
+  void (*message) (gpointer self, const LsMessageRecord *record);
   /* a resource now carries `rate` (fixed point, units per ps), from t on */
   void (*rate) (gpointer self, guint resource, gint64 t_ps, gint64 rate);
   /* an operation with LS_OP_MARK has ended on any rank, observed or not */

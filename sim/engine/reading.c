@@ -133,4 +133,5 @@ void ls_engine_check (LsEngine *e) {
     check_memory (e, rank);
   for (guint32 d = 0; d < e->devices->len; d++)
     check_device (ls_device_at (e, d));
+  ls_flights_check (e);
 }

@@ -95,6 +95,11 @@ gint64 ls_sharing_capacity (const LsSharing *sharing, guint32 resource) {
   return resource_at (sharing, resource)->capacity;
 }
 
+LsInt128 ls_sharing_room (const LsSharing *sharing, guint32 number) {
+  const Resource *resource = resource_at (sharing, number);
+  return ((LsInt128) resource->capacity << LS_USAGE_BITS) - resource->demand;
+}
+
 static inline gboolean is_overfilled (const Resource *resource) {
   return resource->demand > ((LsInt128) resource->capacity << LS_USAGE_BITS);
 }

@@ -33,6 +33,9 @@ guint32 ls_sharing_add_resource (LsSharing *sharing, gint64 capacity);
 void ls_sharing_set_capacity (LsSharing *sharing, guint32 resource, gint64 capacity);
 gint64 ls_sharing_capacity (const LsSharing *sharing, guint32 resource);
 
+/* What its users, all at their caps, leave of a resource (2^-96 units/ps); below zero: overfilled. */
+LsInt128 ls_sharing_room (const LsSharing *sharing, guint32 resource);
+
 /* Rate of a flow alone: the least of cap (0: none) and capacity / usage; `bottleneck` may be NULL. */
 gint64 ls_sharing_alone_rate (const LsSharing *sharing, gint64 cap, guint32 n_usages,
                               const LsUsage *usages, guint32 *bottleneck);

@@ -1,0 +1,90 @@
+/* Loads: flows of the sharing, seen from the clock. What activities and flights have in common.
+ *
+ * Model:      a load moves its work at the rate that sharing.c gives its flow; rates change once per
+ *             instant, and what is left is exact (rate x dt).
+ * Invariants: a load that runs has one event, at its end; one that stands still has none. Memory use
+ *             of a device by transfers is the sum over flows of usage x rate of its memory resource.
+ * Cost:       one event per load, moved at every change of its rate.
+ */
+#include "engine/engine_private.h"
+
+/* A flow's rate went from `old_rate` to `new_rate`: memory bandwidth left on devices, and who watches. */
+static void account_rate (LsEngine *e, guint32 n_usages, const LsUsage *usages, gint64 old_rate,
+                          gint64 new_rate) {
+  const guint32 *device_of = (const guint32 *) (gpointer) e->resource_device->data;
+  for (guint32 i = 0; i < n_usages; i++) {
+    guint32 number = device_of[usages[i].resource];
+    if (number != LS_NONE) {
+      LsDevice *device = ls_device_at (e, number);
+      device->hbm_used += ((LsInt128) new_rate - old_rate) * usages[i].usage;
+      if (device->active->len > 0)
+        ls_device_touch (e, number);
+    }
+    if (!e->wants_rates)
+      continue;
+    gint64 load = ls_sharing_load (e->sharing, usages[i].resource);
+    for (guint o = 0; o < e->n_observers; o++)
+      if (e->observers[o]->rate)
+        e->observers[o]->rate (e->observer_selves[o], usages[i].resource, e->now_ps, load);
+  }
+}
+
+void ls_load_join (LsEngine *e, LsLoad *load, guint32 owner, gint64 cap, guint32 n_usages,
+                   const LsUsage *usages, LsInt128 work) {
+  load->flow = ls_sharing_add_flow (e->sharing, cap, load->bottleneck, n_usages, usages, owner);
+  load->remaining = work;
+  load->last_ps = e->now_ps;
+}
+
+LsInt128 ls_load_leave (LsEngine *e, LsLoad *load) {
+  guint32 n;
+  const LsUsage *usages = ls_sharing_usages (e->sharing, load->flow, &n);
+  gint64 rate = ls_sharing_rate (e->sharing, load->flow);
+  if (load->event != LS_EVENT_NONE)
+    ls_event_queue_cancel (e->queue, load->event);
+  load->event = LS_EVENT_NONE;
+  ls_sharing_remove_flow (e->sharing, load->flow);
+  account_rate (e, n, usages, rate, 0);
+  load->flow = LS_NONE;
+  return load->remaining - (LsInt128) rate * (e->now_ps - load->last_ps);
+}
+
+void ls_load_carried (LsEngine *e, guint32 n_usages, const LsUsage *usages, LsInt128 work) {
+  LsInt128 *carried = (LsInt128 *) (gpointer) e->resource_carried->data;
+  for (guint32 i = 0; i < n_usages; i++)
+    carried[usages[i].resource] += (work >> LS_RATE_BITS) * usages[i].usage;
+}
+
+static void apply_change (LsEngine *e, const LsRateChange *change) {
+  guint32 owner = ls_sharing_owner (e->sharing, change->flow);
+  gboolean flight = (owner & LS_OWNER_FLIGHT) != 0;
+  guint32 number = owner & ~LS_OWNER_FLIGHT;
+  LsLoad *load = flight ? &ls_flight_at (e, number)->load : &ls_activity_at (e, number)->load;
+  gint64 rate = ls_sharing_rate (e->sharing, change->flow);
+  load->remaining -= (LsInt128) change->old_rate * (e->now_ps - load->last_ps);
+  load->last_ps = e->now_ps;
+  load->bottleneck = ls_sharing_bottleneck (e->sharing, change->flow);
+  guint32 n;
+  const LsUsage *usages = ls_sharing_usages (e->sharing, change->flow, &n);
+  account_rate (e, n, usages, change->old_rate, rate);
+  if (rate == 0) {
+    if (load->event != LS_EVENT_NONE)
+      ls_event_queue_cancel (e->queue, load->event);
+    load->event = LS_EVENT_NONE;
+    return;
+  }
+  gint64 end_ps = e->now_ps + MAX (ls_work_duration_ps (MAX (load->remaining, 0), rate), 1);
+  if (load->event != LS_EVENT_NONE) {
+    ls_event_queue_reschedule (e->queue, load->event, end_ps);
+    return;
+  }
+  LsEvent event = {flight ? LS_EVENT_FLIGHT : LS_EVENT_TRANSFER_END, number, 0};
+  load->event = ls_event_queue_push (e->queue, end_ps, 1, event);
+}
+
+void ls_load_solve (LsEngine *e) {
+  const LsRateChange *changes;
+  guint n = ls_sharing_solve (e->sharing, &changes);
+  for (guint i = 0; i < n; i++)
+    apply_change (e, &changes[i]);
+}
