@@ -1,0 +1,530 @@
+/* One replication of a campaign: the job's life from event to event.
+ *
+ * Model:      training goes in stretches of equal steps, each up to the next thing that may change: a
+ *             checkpoint that is due, a checkpoint that becomes durable, the end. An event inside a
+ *             stretch cuts it: at once when the job stops, at the end of the step in progress when only
+ *             the speed changes. Steps that are not yet covered by a durable checkpoint are *pending*;
+ *             when a checkpoint becomes durable those before it are kept, when the job stops all are lost.
+ * Conventions: a checkpoint is due at the end of the step in which `interval` of training has passed. What is
+ *             pending at the end of the campaign counts as kept, without a last checkpoint; the step in
+ *             progress then counts as lost time.
+ * Clock:      128-bit picoseconds inside; microseconds, rounded, outside.
+ */
+#include <math.h>
+
+#include "base/assert.h"
+#include "engine/fixed.h"
+#include "faults/campaign.h"
+#include "faults/failures.h"
+#include "faults/seats.h"
+
+#define PS_PER_US 1000000
+#define NEVER (((LsInt128) G_MAXINT64) * PS_PER_US)
+
+/* A stretch of equal steps that no durable checkpoint covers. */
+typedef struct {
+  gint64 steps, step_ps, tokens;
+  gboolean covered; /* by the checkpoint that is being written */
+} Stretch;
+
+/* A node that computes slowly. */
+typedef struct {
+  guint source, component, node;
+  guint percent;
+} SlowNode;
+
+typedef enum { DONE, STOPPED, TIME_UP } Outcome;
+
+typedef struct {
+  const LsCampaignSpec *spec;
+  const LsCampaignTrace *trace;
+  LsReplica *out;
+  LsFailures *failures;
+  LsSeats *seats;
+  GArray *pending; /* Stretch */
+  GArray *slow;    /* SlowNode */
+  LsInt128 now_ps, until_ps;
+  LsInt128 parts_ps[LS_N_CAMPAIGN_PARTS];
+  LsInt128 kept_ps;    /* of kept steps, as long as they took */
+  LsInt128 idle_ps;    /* node-time of idle spares */
+  LsInt128 trained_ps; /* since the last checkpoint */
+  LsInt128 durable_ps; /* the checkpoint being written is durable then; NEVER: none is written */
+  gint64 pending_steps, pending_tokens;
+  gint64 healthy_ps; /* a step of the healthy full allocation */
+  guint restored;    /* replicas of the last durable checkpoint */
+  guint lost_nodes;  /* since the job last ran */
+  guint cause;       /* source of the failure that is being recovered from */
+  gint64 fault;      /* its number */
+  gint64 n_faults;
+} Run;
+
+static gint64 us_of (LsInt128 ps) {
+  return (gint64) ((ps + PS_PER_US / 2) / PS_PER_US);
+}
+
+static LsInt128 ps_of (gint64 us) {
+  return (LsInt128) us * PS_PER_US;
+}
+
+/* --- the clock -------------------------------------------------------------------------------- */
+
+static void advance (Run *run, LsInt128 to_ps) {
+  run->idle_ps += (to_ps - run->now_ps) * ls_seats_idle (run->seats);
+  run->now_ps = to_ps;
+}
+
+static void record (Run *run, const char *kind, LsInt128 since_ps, gint64 steps, gint64 tokens,
+                    gint64 fault) {
+  const LsCampaignSpec *spec = run->spec;
+
+  if (run->trace == NULL || run->trace->interval == NULL || since_ps == run->now_ps)
+    return;
+  guint gpus = ls_seats_used (run->seats) * spec->nodes_per_replica * spec->gpus_per_node;
+  run->trace->interval (run->trace->self, kind, us_of (since_ps), us_of (run->now_ps), gpus,
+                        ls_seats_idle (run->seats), steps, tokens, fault);
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static void drop_slow (Run *run, const LsFailure *failure) {
+  for (guint i = 0; i < run->slow->len; i++) {
+    const SlowNode *node = &g_array_index (run->slow, SlowNode, i);
+    if (node->source == failure->source && node->component == failure->component) {
+      g_array_remove_index (run->slow, i);
+      return;
+    }
+  }
+}
+
+static void be_repaired (Run *run, const LsFailure *failure) {
+  if (run->spec->sources[failure->source].effect == LS_EFFECT_SLOW) {
+    drop_slow (run, failure);
+    return;
+  }
+  if (run->spec->sources[failure->source].effect == LS_EFFECT_STOP)
+    for (guint i = 0; i < failure->n_nodes; i++)
+      ls_seats_up (run->seats, failure->first_node + i);
+}
+
+/* TRUE when the job has to stop. */
+static gboolean be_stopped (Run *run, const LsFailure *failure) {
+  gboolean stops = failure->n_nodes == 0;
+
+  for (guint i = 0; i < failure->n_nodes; i++)
+    if (ls_seats_down (run->seats, failure->first_node + i)) {
+      stops = TRUE;
+      run->lost_nodes++;
+    }
+  return stops;
+}
+
+static void be_slow (Run *run, const LsFailure *failure) {
+  const LsFailureSource *source = &run->spec->sources[failure->source];
+  SlowNode node = {.source = failure->source,
+                   .component = failure->component,
+                   .node = failure->first_node,
+                   .percent = (guint) lround (source->slow_factor * 100)};
+
+  g_array_append_val (run->slow, node);
+}
+
+typedef enum { NOTHING, SPEED, STOP, RETRY } Effect;
+
+/* Takes the next event, whose time has come. */
+static Effect take_event (Run *run, guint *source) {
+  LsFailure failure;
+
+  if (!ls_failures_take (run->failures, &failure))
+    return NOTHING;
+  const LsFailureSource *spec = &run->spec->sources[failure.source];
+  *source = failure.source;
+  if (failure.repaired) {
+    be_repaired (run, &failure);
+    return spec->effect == LS_EFFECT_SLOW ? SPEED : NOTHING;
+  }
+  gboolean stops = spec->effect == LS_EFFECT_STOP && be_stopped (run, &failure);
+  if (spec->effect == LS_EFFECT_SLOW)
+    be_slow (run, &failure);
+  run->out->failures++;
+  run->out->failures_by_source[failure.source]++;
+  if (run->trace != NULL && run->trace->fault != NULL)
+    run->trace->fault (run->trace->self, failure.source, failure.first_node, failure.n_nodes,
+                       failure.t_us, failure.t_us + failure.repair_us, 0);
+  gint64 number = run->n_faults++;
+  if (stops) {
+    run->out->interruptions++;
+    run->out->interruptions_by_source[failure.source]++;
+    run->cause = failure.source;
+    run->fault = number;
+    return STOP;
+  }
+  if (spec->effect == LS_EFFECT_RETRY)
+    return RETRY;
+  return spec->effect == LS_EFFECT_SLOW ? SPEED : NOTHING;
+}
+
+static LsInt128 next_event_ps (Run *run) {
+  gint64 us = ls_failures_next_us (run->failures);
+  return us == G_MAXINT64 ? NEVER : ps_of (us);
+}
+
+/* Lets `ps` of something that is not training pass. */
+static Outcome pass (Run *run, LsCampaignPart part, LsInt128 ps) {
+  LsInt128 start_ps = run->now_ps, end_ps = MIN (run->now_ps + ps, run->until_ps);
+  Outcome outcome = run->now_ps + ps > run->until_ps ? TIME_UP : DONE;
+  guint source;
+
+  while (next_event_ps (run) < end_ps) {
+    advance (run, next_event_ps (run));
+    if (take_event (run, &source) == STOP) {
+      outcome = STOPPED;
+      break;
+    }
+  }
+  if (outcome != STOPPED)
+    advance (run, end_ps);
+  run->parts_ps[part] += run->now_ps - start_ps;
+  record (run, ls_campaign_part_name (part), start_ps, 0, 0, run->fault);
+  return outcome;
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+static LsHealth health_now (const Run *run) {
+  LsHealth health = {.replicas = ls_seats_used (run->seats),
+                     .slow_percent = 100,
+                     .draining = run->durable_ps < NEVER};
+
+  for (guint i = 0; i < run->slow->len; i++) {
+    const SlowNode *node = &g_array_index (run->slow, SlowNode, i);
+    guint replica = ls_seats_replica (run->seats, node->node);
+    gboolean counted = replica == G_MAXUINT;
+    for (guint j = 0; j < i && !counted; j++)
+      counted =
+          ls_seats_replica (run->seats, g_array_index (run->slow, SlowNode, j).node) == replica;
+    health.slow += !counted;
+    if (replica != G_MAXUINT)
+      health.slow_percent = MAX (health.slow_percent, node->percent);
+  }
+  return health;
+}
+
+static gint64 tokens_of_step (const Run *run) {
+  const LsCampaignSpec *spec = run->spec;
+
+  if (!spec->scale_batch)
+    return spec->tokens_per_step;
+  return (gint64) ((LsInt128) spec->tokens_per_step * ls_seats_used (run->seats) / spec->replicas);
+}
+
+static void add_steps (Run *run, gint64 steps, gint64 step_ps) {
+  Stretch stretch = {.steps = steps, .step_ps = step_ps, .tokens = steps * tokens_of_step (run)};
+
+  if (steps == 0)
+    return;
+  g_array_append_val (run->pending, stretch);
+  run->pending_steps += steps;
+  run->pending_tokens += stretch.tokens;
+  run->trained_ps += (LsInt128) steps * step_ps;
+}
+
+static void keep (Run *run, gboolean all) {
+  guint n = 0;
+
+  for (; n < run->pending->len; n++) {
+    const Stretch *stretch = &g_array_index (run->pending, Stretch, n);
+    if (!all && !stretch->covered)
+      break;
+    LsInt128 took_ps = (LsInt128) stretch->steps * stretch->step_ps;
+    LsInt128 healthy_ps = (LsInt128) stretch->tokens * run->healthy_ps / run->spec->tokens_per_step;
+    run->kept_ps += took_ps;
+    run->parts_ps[LS_CAMPAIGN_KEPT] += healthy_ps;
+    run->parts_ps[LS_CAMPAIGN_SLOW] += took_ps - healthy_ps;
+    run->out->kept_steps += stretch->steps;
+    run->out->kept_tokens += stretch->tokens;
+    run->pending_steps -= stretch->steps;
+    run->pending_tokens -= stretch->tokens;
+  }
+  if (n > 0)
+    g_array_remove_range (run->pending, 0, n);
+}
+
+static void become_durable (Run *run) {
+  if (run->durable_ps > run->now_ps)
+    return;
+  keep (run, FALSE);
+  run->durable_ps = NEVER;
+}
+
+static void lose_pending (Run *run) {
+  become_durable (run);
+  run->durable_ps = NEVER;
+  for (guint i = 0; i < run->pending->len; i++) {
+    const Stretch *stretch = &g_array_index (run->pending, Stretch, i);
+    run->parts_ps[LS_CAMPAIGN_LOST] += (LsInt128) stretch->steps * stretch->step_ps;
+    run->out->lost_us_by_source[run->cause] += us_of ((LsInt128) stretch->steps * stretch->step_ps);
+    run->out->lost_steps += stretch->steps;
+  }
+  g_array_set_size (run->pending, 0);
+  run->pending_steps = run->pending_tokens = 0;
+  run->trained_ps = 0;
+}
+
+static gint64 divide_up (LsInt128 a, LsInt128 b) {
+  return a <= 0 ? 0 : (gint64) ((a + b - 1) / b);
+}
+
+/* Steps of `step_ps` until something is due; at least 1. */
+static gint64 plan (const Run *run, gint64 step_ps) {
+  const LsCampaignSpec *spec = run->spec;
+  LsInt128 steps = (run->until_ps - run->now_ps) / step_ps + 1;
+
+  if (run->durable_ps < NEVER)
+    steps = MIN (steps, divide_up (run->durable_ps - run->now_ps, step_ps));
+  else if (spec->interval_us > 0)
+    steps = MIN (steps, divide_up (ps_of (spec->interval_us) - run->trained_ps, step_ps));
+  if (spec->until_steps > 0)
+    steps = MIN (steps, spec->until_steps - run->out->kept_steps - run->pending_steps);
+  if (spec->until_tokens > 0)
+    steps = MIN (steps, divide_up (spec->until_tokens - run->out->kept_tokens - run->pending_tokens,
+                                   tokens_of_step (run)));
+  return (gint64) MAX (1, steps);
+}
+
+static gboolean is_complete (const Run *run) {
+  const LsCampaignSpec *spec = run->spec;
+
+  return (spec->until_steps > 0 &&
+          run->out->kept_steps + run->pending_steps >= spec->until_steps) ||
+         (spec->until_tokens > 0 &&
+          run->out->kept_tokens + run->pending_tokens >= spec->until_tokens);
+}
+
+/* Time that a step in progress took in vain. */
+static void lose_time (Run *run, LsInt128 ps) {
+  run->parts_ps[LS_CAMPAIGN_LOST] += ps;
+  run->out->lost_us_by_source[run->cause] += us_of (ps);
+}
+
+/* Runs one stretch. */
+static Outcome train (Run *run) {
+  const LsHealth health = health_now (run);
+  gint64 step_ps = run->spec->times.step_ps (run->spec->times.self, &health), steps;
+  LsInt128 start_ps = run->now_ps;
+  guint source = 0;
+
+  LS_REQUIRE (step_ps > 0, "a step takes no time");
+  steps = plan (run, step_ps);
+  for (;;) {
+    LsInt128 end_ps = start_ps + (LsInt128) steps * step_ps, event_ps = next_event_ps (run);
+    if (event_ps >= MIN (end_ps, run->until_ps)) {
+      gboolean up = end_ps > run->until_ps;
+      gint64 whole = up ? (gint64) ((run->until_ps - start_ps) / step_ps) : steps;
+      advance (run, up ? run->until_ps : end_ps);
+      add_steps (run, whole, step_ps);
+      run->parts_ps[LS_CAMPAIGN_LOST] += run->now_ps - start_ps - (LsInt128) whole * step_ps;
+      record (run, "train", start_ps, whole, whole * tokens_of_step (run), -1);
+      return up ? TIME_UP : DONE;
+    }
+    advance (run, event_ps);
+    LsInt128 passed_ps = event_ps - start_ps;
+    gint64 whole = (gint64) (passed_ps / step_ps);
+    Effect effect = take_event (run, &source);
+    if (effect == SPEED)
+      steps = MIN (steps, MAX (1, divide_up (passed_ps, step_ps)));
+    if (effect != STOP && effect != RETRY)
+      continue;
+    add_steps (run, whole, step_ps);
+    record (run, "train", start_ps, whole, whole * tokens_of_step (run), run->fault);
+    if (effect == STOP) {
+      lose_time (run, passed_ps - (LsInt128) whole * step_ps);
+      return STOPPED;
+    }
+    run->parts_ps[LS_CAMPAIGN_LOST] += passed_ps - (LsInt128) whole * step_ps;
+    run->out->lost_us_by_source[source] += us_of (passed_ps - (LsInt128) whole * step_ps);
+    return pass (run, LS_CAMPAIGN_LOST, ps_of (run->spec->sources[source].retry_us));
+  }
+}
+
+/* --- checkpoints and recovery ----------------------------------------------------------------- */
+
+static Outcome start_up (Run *run, guint from, gboolean peer) {
+  const LsCampaignSpec *spec = run->spec;
+  Outcome outcome = pass (run, LS_CAMPAIGN_RESTART, ps_of (spec->restart_us));
+
+  if (outcome == DONE)
+    outcome = pass (
+        run, LS_CAMPAIGN_RESTORE,
+        ps_of (spec->times.restore_us (spec->times.self, from, ls_seats_used (run->seats), peer)));
+  return outcome;
+}
+
+/* Replicas to go on with; 0: wait. */
+static guint wanted (const Run *run) {
+  guint possible = ls_seats_possible (run->seats);
+
+  if (run->spec->policy == LS_RECOVERY_ELASTIC)
+    return possible >= MAX (1u, run->spec->least_replicas) ? possible : 0;
+  return possible == run->spec->replicas ? possible : 0;
+}
+
+/* The job grows back to what is whole, from a checkpoint that is durable now. */
+static Outcome grow (Run *run) {
+  guint before = ls_seats_used (run->seats);
+
+  ls_seats_fill (run->seats, wanted (run));
+  run->fault = -1;
+  Outcome outcome = pass (run, LS_CAMPAIGN_SWAP, ps_of (run->spec->swap_us));
+  return outcome == DONE ? start_up (run, before, FALSE) : outcome;
+}
+
+static Outcome write_checkpoint (Run *run) {
+  const LsCampaignSpec *spec = run->spec;
+  guint replicas = ls_seats_used (run->seats);
+  LsCheckpointCost cost = spec->times.checkpoint (spec->times.self, replicas);
+  gboolean grows = spec->policy == LS_RECOVERY_ELASTIC && wanted (run) > replicas;
+
+  run->fault = -1;
+  for (guint i = 0; i < run->pending->len; i++)
+    g_array_index (run->pending, Stretch, i).covered = TRUE;
+  Outcome outcome =
+      pass (run, LS_CAMPAIGN_CHECKPOINT, ps_of (cost.blocking_us + (grows ? cost.drain_us : 0)));
+  if (outcome != DONE)
+    return outcome;
+  run->out->checkpoints++;
+  run->trained_ps = 0;
+  run->restored = replicas;
+  run->durable_ps = run->now_ps + (grows ? 0 : ps_of (cost.drain_us));
+  become_durable (run);
+  return grows ? grow (run) : DONE;
+}
+
+/* Waits until nodes enough are whole. */
+static Outcome wait_for_nodes (Run *run) {
+  LsInt128 start_ps = run->now_ps;
+  Outcome outcome = DONE;
+  guint source;
+
+  while (wanted (run) == 0) {
+    if (next_event_ps (run) >= run->until_ps) {
+      advance (run, run->until_ps);
+      outcome = TIME_UP;
+      break;
+    }
+    advance (run, next_event_ps (run));
+    take_event (run, &source);
+  }
+  run->parts_ps[LS_CAMPAIGN_WAIT] += run->now_ps - start_ps;
+  record (run, "wait", start_ps, 0, 0, run->fault);
+  return outcome;
+}
+
+/* From the failure to the first new step; failures in between begin it again. */
+static Outcome recover (Run *run) {
+  const LsCampaignSpec *spec = run->spec;
+  Outcome outcome;
+
+  do {
+    LsInt128 start_ps = run->now_ps;
+    guint cause = run->cause;
+    outcome = pass (run, LS_CAMPAIGN_DETECT, ps_of (spec->detect_us));
+    if (outcome == DONE)
+      outcome = wait_for_nodes (run);
+    if (outcome == DONE) {
+      gboolean peer = spec->peer_memory && run->lost_nodes <= 1;
+      guint before = ls_seats_used (run->seats);
+      gboolean anew = ls_seats_fill (run->seats, wanted (run));
+      anew |= before != ls_seats_used (run->seats);
+      if (anew && spec->policy != LS_RECOVERY_WAIT)
+        outcome = pass (run, LS_CAMPAIGN_SWAP, ps_of (spec->swap_us));
+      if (outcome == DONE)
+        outcome = start_up (run, run->restored, peer);
+    }
+    run->out->lost_us_by_source[cause] += us_of (run->now_ps - start_ps);
+  } while (outcome == STOPPED);
+  run->lost_nodes = 0;
+  return outcome;
+}
+
+static void live (Run *run) {
+  const LsCampaignSpec *spec = run->spec;
+  Outcome outcome = DONE;
+
+  while (outcome != TIME_UP && !is_complete (run)) {
+    gboolean due = spec->interval_us > 0 && run->durable_ps == NEVER &&
+                   run->trained_ps >= ps_of (spec->interval_us);
+    outcome = due ? write_checkpoint (run) : train (run);
+    if (outcome == DONE)
+      become_durable (run);
+    if (outcome == STOPPED) {
+      lose_pending (run);
+      outcome = recover (run);
+    }
+  }
+  keep (run, TRUE);
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+static void conclude (Run *run) {
+  const LsCampaignSpec *spec = run->spec;
+  LsReplica *out = run->out;
+  guint nodes = spec->replicas * spec->nodes_per_replica + spec->spares;
+  gint64 sum_us = 0;
+  LsInt128 sum_ps = 0;
+
+  out->wall_us = us_of (run->now_ps);
+  for (guint part = 0; part < LS_N_CAMPAIGN_PARTS; part++) {
+    sum_ps += run->parts_ps[part];
+    out->parts_us[part] = us_of (run->parts_ps[part]);
+    sum_us += part == LS_CAMPAIGN_KEPT ? 0 : out->parts_us[part];
+  }
+  LS_REQUIRE (sum_ps == run->now_ps, "the parts of the campaign do not sum to its time");
+  out->parts_us[LS_CAMPAIGN_KEPT] = out->wall_us - sum_us;
+  out->kept_time_us = us_of (run->kept_ps);
+  out->spare_node_s = (double) run->idle_ps / 1e12;
+  out->gpu_hours = (double) run->now_ps / 1e12 / 3600 * nodes * spec->gpus_per_node;
+  double wall_s = (double) run->now_ps / 1e12;
+  double healthy_s = (double) run->healthy_ps / 1e12;
+  double job = spec->replicas * spec->nodes_per_replica;
+  if (wall_s <= 0)
+    return;
+  out->ettr = (double) run->kept_ps / (double) run->now_ps;
+  out->goodput = (double) out->kept_tokens / (double) spec->tokens_per_step * healthy_s / wall_s *
+                 (job / nodes);
+}
+
+void ls_campaign_run (const LsCampaignSpec *spec, guint replica, const LsCampaignTrace *trace,
+                      LsReplica *result) {
+  guint nodes = spec->replicas * spec->nodes_per_replica + spec->spares;
+  Run run = {.spec = spec, .trace = trace, .out = result, .durable_ps = NEVER, .fault = -1};
+  const LsHealth healthy = {.replicas = spec->replicas, .slow_percent = 100};
+
+  LS_REQUIRE (spec->until_us > 0 || spec->until_steps > 0 || spec->until_tokens > 0,
+              "a campaign without an end");
+  *result = (LsReplica){0};
+  result->failures_by_source = g_new0 (guint, MAX (spec->n_sources, 1u));
+  result->interruptions_by_source = g_new0 (guint, MAX (spec->n_sources, 1u));
+  result->lost_us_by_source = g_new0 (gint64, MAX (spec->n_sources, 1u));
+  gint64 horizon_us = spec->until_us > 0 ? spec->until_us : LS_CAMPAIGN_LONGEST_US;
+  run.until_ps = ps_of (horizon_us);
+  run.healthy_ps = spec->times.step_ps (spec->times.self, &healthy);
+  run.restored = spec->replicas;
+  run.pending = g_array_new (FALSE, FALSE, sizeof (Stretch));
+  run.slow = g_array_new (FALSE, FALSE, sizeof (SlowNode));
+  run.seats = ls_seats_new (nodes, spec->replicas, spec->nodes_per_replica);
+  run.failures =
+      ls_failures_new (spec->sources, spec->n_sources, nodes, spec->seed, replica, horizon_us);
+  live (&run);
+  conclude (&run);
+  ls_failures_free (run.failures);
+  ls_seats_free (run.seats);
+  g_array_unref (run.pending);
+  g_array_unref (run.slow);
+}
+
+void ls_replica_clear (LsReplica *replica) {
+  g_clear_pointer (&replica->failures_by_source, g_free);
+  g_clear_pointer (&replica->interruptions_by_source, g_free);
+  g_clear_pointer (&replica->lost_us_by_source, g_free);
+}
