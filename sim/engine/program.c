@@ -363,6 +363,14 @@ const char *ls_program_stream_name (const LsProgram *program, guint stream) {
   return program->streams[stream].name;
 }
 
+guint32 ls_program_n_operations (const LsProgram *program, guint stream) {
+  return program->streams[stream].n_instructions;
+}
+
+const LsOp *ls_program_operation (const LsProgram *program, guint stream, guint32 i) {
+  return &program->streams[stream].instructions[i].op;
+}
+
 gint64 ls_program_n_executed (const LsProgram *program) {
   gint64 sum = 0;
   for (guint s = 0; s < program->n_streams; s++)

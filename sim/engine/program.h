@@ -137,6 +137,9 @@ gboolean ls_program_freeze (LsProgram *program, GError **error);
 const char *ls_program_name (const LsProgram *program);
 guint ls_program_n_streams (const LsProgram *program);
 const char *ls_program_stream_name (const LsProgram *program, guint stream);
+/* The operations of a stream of a frozen program as written, control instructions included. */
+guint32 ls_program_n_operations (const LsProgram *program, guint stream);
+const LsOp *ls_program_operation (const LsProgram *program, guint stream, guint32 i);
 /* Operations that one rank executes in all, over all streams; bytes the program occupies. */
 gint64 ls_program_n_executed (const LsProgram *program);
 gsize ls_program_size_bytes (const LsProgram *program);

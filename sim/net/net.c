@@ -330,6 +330,11 @@ const LsTransfer *ls_net_transfer (LsNet *net, const guint *gpus, guint n,
   return transfer;
 }
 
+void ls_net_drop_transfers (LsNet *net) {
+  g_ptr_array_set_size (net->owned, 0);
+  g_ptr_array_set_size (net->owned_plans, 0);
+}
+
 LsNetEstimate ls_net_estimate (LsNet *net, const guint *gpus, guint n,
                                const LsDescriptor *descriptor) {
   const LsTransfer *transfer = ls_net_transfer (net, gpus, n, descriptor);

@@ -58,6 +58,9 @@ LsNetEstimate ls_net_estimate (LsNet *net, const guint *gpus, guint n,
 const LsTransfer *ls_net_transfer (LsNet *net, const guint *gpus, guint n,
                                    const LsDescriptor *descriptor);
 
+/* Frees what ls_net_transfer() and ls_net_estimate() have returned so far. */
+void ls_net_drop_transfers (LsNet *net);
+
 /* Text for people (transfer full). `check --topology`: the cluster's parts and rates. */
 char *ls_net_describe (const LsCluster *cluster);
 /* `check --route A B`: every resource from GPU a to GPU b with its share of the flow. */

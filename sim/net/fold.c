@@ -1,0 +1,343 @@
+/* The classes: the graph of ranks, units and resources, refined; see fold.h.
+ *
+ * Vertices are ranks, then units, then the resources that count. A resource counts when its units at full
+ * rate would overfill it, or when it is a memory that kernels use too. Those with an owner are no vertices:
+ * how a unit uses them is in the label of its edge to the owner.
+ */
+#include "base/assert.h"
+#include "engine/refine.h"
+#include "net/fold_private.h"
+
+#define mix ls_refinement_mix
+
+enum { TAG_RANK = 1, TAG_UNIT, TAG_RESOURCE, TAG_HOST, TAG_MEMORY };
+
+/* --- resources -------------------------------------------------------------------------------- */
+
+static gboolean is_memory (const LsNetResource *resource) {
+  return resource->kind == LS_RESOURCE_HBM || resource->kind == LS_RESOURCE_HOST_MEMORY;
+}
+
+static void read_resources (LsFold *fold) {
+  guint n = fold->n_resources = ls_net_n_resources (fold->net), size = MAX (n, 1u);
+  fold->owner = g_new (guint32, size);
+  fold->role = g_new0 (guint32, size);
+  fold->demand = g_new0 (guint64, size);
+  fold->capacity = g_new (gint64, size);
+  fold->vertex = g_new (guint32, size);
+  fold->engine_number = g_new (guint32, size);
+  fold->cores = g_new (guint32, MAX (ls_cluster_n_nodes (fold->cluster), 1u));
+  fold->sm = g_new (guint32, MAX (ls_cluster_n_gpus (fold->cluster), 1u));
+  for (guint r = 0; r < n; r++) {
+    const LsNetResource *resource = ls_net_resource (fold->net, r);
+    fold->owner[r] = fold->vertex[r] = fold->engine_number[r] = LS_FOLD_NONE;
+    fold->capacity[r] = ls_rate_from_per_s (resource->per_s) / (is_memory (resource) ? 2 : 1);
+    if (resource->kind == LS_RESOURCE_CORES)
+      fold->cores[resource->node] = r;
+    if (resource->kind == LS_RESOURCE_SM)
+      fold->sm[resource->gpu] = r;
+  }
+}
+
+/* Can the resource change what happens? */
+static gboolean counts (const LsFold *fold, guint r) {
+  const LsNetResource *resource = ls_net_resource (fold->net, r);
+  if (resource->kind == LS_RESOURCE_HBM ||
+      (resource->kind == LS_RESOURCE_HOST_MEMORY && fold->any_host))
+    return TRUE;
+  return fold->demand[r] > (guint64) fold->capacity[r];
+}
+
+/* --- the graph -------------------------------------------------------------------------------- */
+
+static guint32 add_vertices (LsFold *fold) {
+  guint32 next = fold->input.n_ranks + fold->units->len;
+  for (guint r = 0; r < fold->n_resources; r++)
+    if (fold->demand[r] > 0 && fold->owner[r] == LS_FOLD_NONE && counts (fold, r))
+      fold->vertex[r] = next++;
+  if (!fold->any_host)
+    return next;
+  for (guint32 rank = 0; rank < fold->input.n_ranks; rank++) {
+    guint r = fold->cores[ls_cluster_gpu_node (fold->cluster, fold->input.gpu_of_rank[rank])];
+    if (fold->kinds[fold->input.kind_of_rank[rank]].host && fold->vertex[r] == LS_FOLD_NONE)
+      fold->vertex[r] = next++;
+  }
+  return next;
+}
+
+static void label_ranks (const LsFold *fold, LsRefinement *graph) {
+  const LsFoldInput *input = &fold->input;
+  for (guint32 rank = 0; rank < input->n_ranks; rank++) {
+    guint gpu = input->gpu_of_rank[rank];
+    guint64 label = mix (TAG_RANK, input->kind_of_rank[rank]);
+    label = mix (label, (guint64) fold->capacity[fold->sm[gpu] + 1]);
+    if (input->label_of_rank != NULL)
+      label = mix (label, input->label_of_rank[rank]);
+    ls_refinement_set_label (graph, rank, label);
+  }
+}
+
+static void label_resources (const LsFold *fold, LsRefinement *graph) {
+  for (guint r = 0; r < fold->n_resources; r++)
+    if (fold->vertex[r] != LS_FOLD_NONE)
+      ls_refinement_set_label (graph, fold->vertex[r],
+                               mix (mix (TAG_RESOURCE, ls_net_resource (fold->net, r)->kind),
+                                    (guint64) fold->capacity[r]));
+}
+
+static guint64 unit_label (const LsFold *fold, const LsFoldUnit *unit) {
+  guint64 label = mix (mix (TAG_UNIT, unit->label), ls_fold_unit_size (fold, unit));
+  if (unit->group == LS_FOLD_NONE)
+    return label;
+  const LsFoldGroup *group = &fold->input.groups[unit->group];
+  return mix (mix (mix (label, group->axis + 1), group->slot), group->first_slot);
+}
+
+/* `own`: by rank, zero, and zero again after. */
+static void add_unit_edges (const LsFold *fold, LsRefinement *graph, guint32 number, guint64 *own) {
+  const LsFoldUnit *unit = ls_fold_unit (fold, number);
+  guint32 vertex = ls_fold_unit_vertex (fold, number);
+  guint n = ls_fold_unit_size (fold, unit);
+  gboolean owns = FALSE;
+  ls_refinement_set_label (graph, vertex, unit_label (fold, unit));
+  for (guint32 i = 0; i < unit->n_touches; i++) {
+    const LsFoldTouch *touch = &g_array_index (fold->touches, LsFoldTouch, unit->first_touch + i);
+    guint32 r = touch->resource, owner = fold->owner[r];
+    if (!counts (fold, r))
+      continue;
+    if (owner == LS_FOLD_NONE) {
+      ls_refinement_add_edge (graph, vertex, fold->vertex[r], mix (TAG_UNIT, touch->hash));
+      continue;
+    }
+    owns = TRUE;
+    own[owner] += mix (mix (touch->hash, fold->role[r]), (guint64) fold->capacity[r]);
+  }
+  const LsFoldGroup *group = unit->group == LS_FOLD_NONE ? NULL : &fold->input.groups[unit->group];
+  /* A group of all ranks tells none from another. */
+  if (group != NULL && n == fold->input.n_ranks && !owns && !unit->sends &&
+      group->slot == group->first_slot && n > 1)
+    return;
+  for (guint i = 0; i < n; i++) {
+    guint rank = ls_fold_unit_member (fold, unit, i);
+    guint64 label = own[rank];
+    own[rank] = 0;
+    if (group != NULL)
+      label = mix (label, i == 0 ? group->first_slot : group->slot);
+    if (unit->sends)
+      label = mix (label, i);
+    ls_refinement_add_edge (graph, rank, vertex, label);
+  }
+}
+
+static void add_host_edges (const LsFold *fold, LsRefinement *graph) {
+  for (guint32 rank = 0; fold->any_host && rank < fold->input.n_ranks; rank++) {
+    guint r = fold->cores[ls_cluster_gpu_node (fold->cluster, fold->input.gpu_of_rank[rank])];
+    if (fold->kinds[fold->input.kind_of_rank[rank]].host)
+      ls_refinement_add_edge (graph, rank, fold->vertex[r], TAG_HOST);
+  }
+  /* Cores and memory of a host are one device; memory follows its cores in the net. */
+  for (guint node = 0; fold->any_host && node < ls_cluster_n_nodes (fold->cluster); node++) {
+    guint32 cores = fold->vertex[fold->cores[node]];
+    guint32 memory = fold->vertex[fold->cores[node] + 1];
+    if (cores != LS_FOLD_NONE && memory != LS_FOLD_NONE)
+      ls_refinement_add_edge (graph, cores, memory, TAG_MEMORY);
+  }
+}
+
+static LsRefinement *make_graph (LsFold *fold, guint32 *n) {
+  *n = add_vertices (fold);
+  LsRefinement *graph = ls_refinement_new (*n);
+  g_autofree guint64 *own = g_new0 (guint64, MAX (fold->input.n_ranks, 1u));
+  label_ranks (fold, graph);
+  label_resources (fold, graph);
+  for (guint32 unit = 0; unit < fold->units->len; unit++)
+    add_unit_edges (fold, graph, unit, own);
+  add_host_edges (fold, graph);
+  return graph;
+}
+
+/* --- order ------------------------------------------------------------------------------------ */
+
+static gint compare_ranks (gconstpointer a, gconstpointer b, gpointer unused) {
+  guint x = *(const guint *) a, y = *(const guint *) b;
+  (void) unused;
+  return (x > y) - (x < y);
+}
+
+/* The classes of a group's members in the order in which the lowest rank of each comes. */
+static guint64 order_of (const LsFold *fold, const LsFoldGroup *group, guint32 *seen,
+                         guint32 stamp) {
+  g_autofree guint *sorted = NULL;
+  const guint *ranks = group->ranks;
+  guint64 order = 1;
+  for (guint i = 1; i < group->n && sorted == NULL; i++)
+    if (ranks[i] < ranks[i - 1]) {
+      sorted = g_memdup2 (ranks, group->n * sizeof *ranks);
+      g_qsort_with_data (sorted, (gint) group->n, sizeof *sorted, compare_ranks, NULL);
+      ranks = sorted;
+    }
+  for (guint i = 0; i < group->n; i++) {
+    guint32 class_number = fold->class_of[ranks[i]];
+    if (seen[class_number] == stamp)
+      continue;
+    seen[class_number] = stamp;
+    order = mix (order, class_number);
+  }
+  return order;
+}
+
+/* Labels units apart whose classes have another order than the first of their class; TRUE: there are any. */
+static gboolean order_differs (const LsFold *fold, LsRefinement *graph, guint32 n_classes) {
+  g_autofree guint64 *first = g_new0 (guint64, n_classes);
+  g_autofree guint32 *seen = g_new0 (guint32, n_classes);
+  gboolean differs = FALSE;
+  for (guint32 number = 0; number < fold->units->len; number++) {
+    const LsFoldUnit *unit = ls_fold_unit (fold, number);
+    if (unit->group == LS_FOLD_NONE)
+      continue;
+    guint64 order = order_of (fold, &fold->input.groups[unit->group], seen, number + 1);
+    guint32 vertex = ls_fold_unit_vertex (fold, number), class_number = fold->class_of[vertex];
+    if (first[class_number] == 0)
+      first[class_number] = order;
+    if (first[class_number] == order)
+      continue;
+    differs = TRUE;
+    ls_refinement_set_label (graph, vertex, mix (unit_label (fold, unit), order));
+  }
+  return differs;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static void read_classes (LsFold *fold, guint32 n_vertices) {
+  guint32 n_ranks = fold->input.n_ranks;
+  fold->lowest = g_new (guint32, MAX (fold->n_vertex_classes, 1u));
+  for (guint32 v = n_vertices; v > 0; v--)
+    fold->lowest[fold->class_of[v - 1]] = v - 1;
+  for (guint32 rank = 0; rank < n_ranks; rank++)
+    fold->n_classes = MAX (fold->n_classes, fold->class_of[rank] + 1);
+  fold->rank_of_class = fold->lowest; /* classes of ranks come first */
+  fold->size_of_class = g_new0 (guint32, MAX (fold->n_classes, 1u));
+  for (guint32 rank = 0; rank < n_ranks; rank++)
+    fold->size_of_class[fold->class_of[rank]]++;
+}
+
+static void find_classes (LsFold *fold) {
+  guint32 n;
+  g_autoptr (LsRefinement) graph = make_graph (fold, &n);
+  fold->class_of = g_new (guint32, MAX (n, 1u));
+  do
+    fold->n_vertex_classes = ls_refinement_run (graph, fold->class_of);
+  while (order_differs (fold, graph, fold->n_vertex_classes));
+  read_classes (fold, n);
+}
+
+/* Two units that join the same two classes by messages, or a class to itself twice, cannot be told apart by
+ * the classes of sender and receiver. */
+static void check_channels (LsFold *fold) {
+  fold->channels = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
+  for (guint32 number = 0; number < fold->units->len; number++) {
+    const LsFoldUnit *unit = ls_fold_unit (fold, number);
+    guint32 vertex = ls_fold_unit_vertex (fold, number);
+    if (!unit->sends || fold->lowest[fold->class_of[vertex]] != vertex)
+      continue;
+    const LsFoldGroup *group = &fold->input.groups[unit->group];
+    for (guint from = 0; from < group->n; from++)
+      for (guint to = 0; to < group->n; to++) {
+        gint64 a = fold->class_of[group->ranks[from]], b = fold->class_of[group->ranks[to]];
+        gint64 key = a << 32 | b;
+        if (from == to)
+          continue;
+        if (a == b || g_hash_table_contains (fold->channels, &key)) {
+          fold->why = "alike ranks exchange messages in more than one way";
+          return;
+        }
+        LsFoldChannel channel = {number, from, to};
+        g_hash_table_insert (fold->channels, g_memdup2 (&key, sizeof key),
+                             g_memdup2 (&channel, sizeof channel));
+      }
+  }
+}
+
+LsFold *ls_fold_new (const LsCluster *cluster, const LsFoldInput *input, const char **why) {
+  g_autoptr (LsFold) fold = g_new0 (LsFold, 1);
+  fold->cluster = cluster;
+  fold->input = *input;
+  fold->net = ls_net_new (cluster, NULL);
+  fold->units = g_array_new (FALSE, FALSE, sizeof (LsFoldUnit));
+  fold->touches = g_array_new (FALSE, FALSE, sizeof (LsFoldTouch));
+  fold->transfers = g_ptr_array_new_with_free_func (g_free);
+  fold->resources = g_array_new (FALSE, FALSE, sizeof (guint32));
+  fold->groups = g_array_new (FALSE, FALSE, sizeof (guint32));
+  fold->kinds = ls_fold_kinds_new (input, &fold->why);
+  for (guint kind = 0; kind < input->n_kinds; kind++)
+    fold->any_host = fold->any_host || fold->kinds[kind].host;
+  read_resources (fold);
+  if (fold->why == NULL)
+    ls_fold_add_units (fold);
+  if (fold->why == NULL) {
+    find_classes (fold);
+    check_channels (fold);
+  }
+  *why = fold->why;
+  return fold->why == NULL ? g_steal_pointer (&fold) : NULL;
+}
+
+static void free_list (gpointer list) {
+  if (list != NULL)
+    g_array_unref (list);
+}
+
+void ls_fold_free (LsFold *fold) {
+  if (fold == NULL)
+    return;
+  if (fold->contributors != NULL) {
+    for (guint i = 0; i < fold->contributors->len; i++)
+      free_list (fold->contributors->pdata[i]);
+    g_ptr_array_unref (fold->contributors);
+  }
+  ls_fold_kinds_free (fold->kinds, fold->input.n_kinds);
+  gpointer arrays[] = {fold->owner,
+                       fold->role,
+                       fold->demand,
+                       fold->capacity,
+                       fold->vertex,
+                       fold->cores,
+                       fold->sm,
+                       fold->class_of,
+                       fold->lowest,
+                       fold->size_of_class,
+                       fold->engine_number,
+                       fold->copies_of_class};
+  for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
+    g_free (arrays[i]);
+  GArray *lists[] = {fold->units, fold->touches, fold->resources, fold->groups};
+  for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
+    g_array_unref (lists[i]);
+  g_clear_pointer (&fold->channels, g_hash_table_unref);
+  g_ptr_array_unref (fold->transfers);
+  ls_net_free (fold->net);
+  g_free (fold);
+}
+
+guint ls_fold_n_classes (const LsFold *fold) {
+  return fold->n_classes;
+}
+
+const guint32 *ls_fold_class_of_rank (const LsFold *fold) {
+  return fold->class_of;
+}
+
+guint ls_fold_rank (const LsFold *fold, guint class_number) {
+  LS_REQUIRE (class_number < fold->n_classes, "class %u of %u", class_number, fold->n_classes);
+  return fold->rank_of_class[class_number];
+}
+
+guint ls_fold_size (const LsFold *fold, guint class_number) {
+  LS_REQUIRE (class_number < fold->n_classes, "class %u of %u", class_number, fold->n_classes);
+  return fold->size_of_class[class_number];
+}
+
+LsNet *ls_fold_net (const LsFold *fold) {
+  return fold->net;
+}

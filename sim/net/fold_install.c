@@ -1,0 +1,355 @@
+/* Classes on an engine: one rank of each, one group of each, and the resources that these use.
+ *
+ * The usage of a resource by a class of groups is the sum over all groups of the class of what they use of
+ * that very resource; a resource of the engine stands for its class. Groups that use none of the engine's
+ * resources need not be looked at again.
+ */
+#include "base/assert.h"
+#include "net/fold_private.h"
+
+/* Resource vertices and their classes. */
+static gboolean is_lowest (const LsFold *fold, guint32 vertex) {
+  return fold->lowest[fold->class_of[vertex]] == vertex;
+}
+
+static gboolean is_on_engine (const LsFold *fold, guint32 r) {
+  if (fold->owner[r] != LS_FOLD_NONE)
+    return is_lowest (fold, fold->owner[r]);
+  return fold->vertex[r] != LS_FOLD_NONE && is_lowest (fold, fold->vertex[r]);
+}
+
+static void set_number (LsFold *fold, guint32 r, guint number) {
+  guint32 none = LS_FOLD_NONE;
+  while (fold->resources->len <= number)
+    g_array_append_val (fold->resources, none);
+  g_array_index (fold->resources, guint32, number) = r;
+  fold->engine_number[r] = number;
+}
+
+/* A device of the engine for the pair of resources that begins at `r`. */
+static guint add_device (LsFold *fold, LsEngine *engine, guint32 r, const char *what, guint i) {
+  g_autofree char *name = g_strdup_printf ("%s%u", what, i);
+  guint device = ls_engine_add_device (engine, name, ls_net_resource (fold->net, r + 1)->per_s);
+  set_number (fold, r, ls_engine_device_sm (engine, device));
+  set_number (fold, r + 1, ls_engine_device_memory (engine, device));
+  return device;
+}
+
+static guint32 node_of_rank (const LsFold *fold, guint32 rank) {
+  return ls_cluster_gpu_node (fold->cluster, fold->input.gpu_of_rank[rank]);
+}
+
+/* --- ranks and hosts -------------------------------------------------------------------------- */
+
+/* Ranks of each class on the host of the class's own. */
+static void set_host_weights (LsFold *fold, LsEngine *engine) {
+  g_autofree guint32 *weights = g_new0 (guint32, fold->n_classes);
+  for (guint32 rank = 0; rank < fold->input.n_ranks; rank++) {
+    guint32 cores = fold->vertex[fold->cores[node_of_rank (fold, rank)]];
+    if (cores != LS_FOLD_NONE && is_lowest (fold, cores))
+      weights[fold->class_of[rank]]++;
+  }
+  for (guint32 c = 0; c < fold->n_classes; c++)
+    if (weights[c] > 0)
+      ls_engine_set_host_weight (engine, c, weights[c]);
+}
+
+static void add_ranks (LsFold *fold, LsEngine *engine) {
+  g_autofree guint *device_of_class = g_new (guint, MAX (fold->n_vertex_classes, 1u));
+  const LsFoldInput *input = &fold->input;
+  g_autofree guint *devices = g_new (guint, fold->n_classes);
+  for (guint32 c = 0; c < fold->n_classes; c++) {
+    guint32 rank = fold->rank_of_class[c];
+    devices[c] =
+        add_device (fold, engine, fold->sm[input->gpu_of_rank[rank]], "gpu of rank ", rank);
+  }
+  for (guint node = 0; node < ls_cluster_n_nodes (fold->cluster); node++) {
+    guint32 r = fold->cores[node], memory = r + 1;
+    gboolean runs = fold->vertex[r] != LS_FOLD_NONE && is_lowest (fold, fold->vertex[r]);
+    gboolean moves = fold->vertex[memory] != LS_FOLD_NONE && is_lowest (fold, fold->vertex[memory]);
+    if (!runs && !moves)
+      continue;
+    guint device = add_device (fold, engine, r, "host ", node);
+    if (runs)
+      device_of_class[fold->class_of[fold->vertex[r]]] = device;
+  }
+  for (guint32 c = 0; c < fold->n_classes; c++) {
+    guint32 rank = fold->rank_of_class[c], host = LS_NO_INDEX;
+    guint32 cores = fold->vertex[fold->cores[node_of_rank (fold, rank)]];
+    if (cores != LS_FOLD_NONE)
+      host = device_of_class[fold->class_of[cores]];
+    ls_engine_add_rank (engine, input->programs[input->kind_of_rank[rank]], devices[c], host);
+  }
+  if (fold->any_host)
+    set_host_weights (fold, engine);
+}
+
+static void add_resources (LsFold *fold, LsEngine *engine) {
+  for (guint32 i = 0; i < fold->touches->len; i++) {
+    guint32 r = g_array_index (fold->touches, LsFoldTouch, i).resource;
+    if (fold->engine_number[r] != LS_FOLD_NONE || !is_on_engine (fold, r))
+      continue;
+    const LsNetResource *resource = ls_net_resource (fold->net, r);
+    if (resource->kind == LS_RESOURCE_HOST_MEMORY || resource->kind == LS_RESOURCE_HBM)
+      add_device (fold, engine, r - 1, "memory ", r);
+    else {
+      g_autofree char *name = g_strdup_printf ("resource %u", r);
+      set_number (fold, r, ls_engine_add_resource (engine, name, resource->per_s));
+    }
+  }
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+static void add_group (LsFold *fold, LsEngine *engine, guint32 number) {
+  const LsFoldGroup *group = &fold->input.groups[ls_fold_unit (fold, number)->group];
+  gboolean sends = ls_fold_unit (fold, number)->sends;
+  g_autoptr (GArray) ranks = g_array_new (FALSE, FALSE, sizeof (guint32));
+  g_autoptr (GArray) counts = g_array_new (FALSE, FALSE, sizeof (guint32));
+  g_autoptr (GArray) order = g_array_new (FALSE, FALSE, sizeof (guint32));  /* lowest rank */
+  g_autoptr (GArray) places = g_array_new (FALSE, FALSE, sizeof (guint32)); /* its position */
+  g_autofree guint32 *index = g_new0 (guint32, fold->n_classes);            /* + 1 */
+  for (guint i = 0; i < group->n; i++) {
+    guint32 c = fold->class_of[group->ranks[i]], one = 1, position = i;
+    if (index[c] == 0) {
+      g_array_append_val (ranks, c);
+      g_array_append_val (counts, one);
+      g_array_append_val (order, group->ranks[i]);
+      g_array_append_val (places, position);
+      index[c] = ranks->len;
+      continue;
+    }
+    guint32 k = index[c] - 1;
+    g_array_index (counts, guint32, k)++;
+    if (group->ranks[i] < g_array_index (order, guint32, k))
+      g_array_index (order, guint32, k) = group->ranks[i];
+  }
+  /* By lowest rank: insertion, as groups are nearly always in order. */
+  for (guint i = 1; i < ranks->len; i++)
+    for (guint k = i;
+         k > 0 && g_array_index (order, guint32, k) < g_array_index (order, guint32, k - 1); k--) {
+      GArray *lists[] = {ranks, counts, order, places};
+      for (guint l = 0; l < G_N_ELEMENTS (lists); l++) {
+        guint32 swap = g_array_index (lists[l], guint32, k);
+        g_array_index (lists[l], guint32, k) = g_array_index (lists[l], guint32, k - 1);
+        g_array_index (lists[l], guint32, k - 1) = swap;
+      }
+    }
+  guint n = ranks->len;
+  g_autofree guint32 *peers = sends ? g_new (guint32, (gsize) n * group->n) : NULL;
+  for (guint i = 0; sends && i < n * group->n; i++)
+    peers[i] = fold->class_of[group->ranks[i % group->n]];
+  const LsFoldedGroup folded = {.n = n,
+                                .size = group->n,
+                                .ranks = (const guint32 *) (gconstpointer) ranks->data,
+                                .counts = (const guint32 *) (gconstpointer) counts->data,
+                                .positions =
+                                    sends ? (const guint32 *) (gconstpointer) places->data : NULL,
+                                .peers = peers};
+  guint engine_group = ls_engine_add_folded_group (engine, &folded, group->axis);
+  g_array_append_val (fold->groups, number);
+  LS_REQUIRE (fold->groups->len == engine_group + 1, "the engine has groups of others");
+  for (guint i = 0; i < n; i++) {
+    /* Members of one class share a slot: the edge to their group says which. */
+    gboolean first = g_array_index (ranks, guint32, i) == fold->class_of[group->ranks[0]];
+    ls_engine_set_slot_at (engine, folded.ranks[i], first ? group->first_slot : group->slot,
+                           engine_group, i);
+  }
+}
+
+/* Units that use resources of the engine, by class. */
+static void list_contributors (LsFold *fold) {
+  fold->contributors = g_ptr_array_new ();
+  g_ptr_array_set_size (fold->contributors, (gint) fold->n_vertex_classes);
+  for (guint32 number = 0; number < fold->units->len; number++) {
+    const LsFoldUnit *unit = ls_fold_unit (fold, number);
+    gboolean used = FALSE;
+    for (guint32 i = 0; i < unit->n_touches && !used; i++)
+      used = is_on_engine (
+          fold, g_array_index (fold->touches, LsFoldTouch, unit->first_touch + i).resource);
+    if (!used)
+      continue;
+    gpointer *list =
+        &g_ptr_array_index (fold->contributors, fold->class_of[ls_fold_unit_vertex (fold, number)]);
+    if (*list == NULL)
+      *list = g_array_new (FALSE, FALSE, sizeof (guint32));
+    g_array_append_val ((GArray *) *list, number);
+  }
+}
+
+/* --- transfers -------------------------------------------------------------------------------- */
+
+static void add_usages (const LsFold *fold, const LsPhase *phase, GHashTable *index, GArray *sums) {
+  for (guint32 i = 0; i < phase->n_usages; i++) {
+    guint32 number = fold->engine_number[phase->usages[i].resource];
+    if (number == LS_FOLD_NONE)
+      continue;
+    gpointer place = g_hash_table_lookup (index, GUINT_TO_POINTER (number + 1));
+    if (place == NULL) {
+      LsUsage usage = {number, phase->usages[i].usage};
+      g_array_append_val (sums, usage);
+      g_hash_table_insert (index, GUINT_TO_POINTER (number + 1), GUINT_TO_POINTER (sums->len));
+      continue;
+    }
+    g_array_index (sums, LsUsage, GPOINTER_TO_UINT (place) - 1).usage += phase->usages[i].usage;
+  }
+}
+
+/* The engine's resource that stands for `r`; LS_FOLD_NONE: none does. */
+static guint32 stands_for (const LsFold *fold, guint32 r) {
+  if (r == LS_FOLD_NONE || fold->engine_number[r] != LS_FOLD_NONE)
+    return r == LS_FOLD_NONE ? r : fold->engine_number[r];
+  if (fold->vertex[r] != LS_FOLD_NONE) {
+    guint32 lowest = fold->lowest[fold->class_of[fold->vertex[r]]];
+    for (guint32 number = 0; number < fold->resources->len; number++) {
+      guint32 other = g_array_index (fold->resources, guint32, number);
+      if (other != LS_FOLD_NONE && fold->vertex[other] == lowest)
+        return number;
+    }
+    return LS_FOLD_NONE;
+  }
+  if (fold->owner[r] == LS_FOLD_NONE)
+    return LS_FOLD_NONE;
+  guint32 owner = fold->lowest[fold->class_of[fold->owner[r]]];
+  for (guint32 number = 0; number < fold->resources->len; number++) {
+    guint32 other = g_array_index (fold->resources, guint32, number);
+    if (other != LS_FOLD_NONE && fold->owner[other] == owner &&
+        fold->role[other] == fold->role[r] && fold->capacity[other] == fold->capacity[r])
+      return number;
+  }
+  return LS_FOLD_NONE;
+}
+
+/* What one of the transfers would do alone: the same rate, held down by the same kind of resource. */
+static void set_alone (LsFold *fold, LsPhase *folded, const LsPhase *phase) {
+  guint32 bottleneck;
+  gint64 rate = ls_fold_alone_rate (fold, phase, &bottleneck);
+  guint32 number = stands_for (fold, bottleneck);
+  LsUsage *alone = g_new0 (LsUsage, 1);
+  g_ptr_array_add (fold->transfers, alone);
+  folded->alone = alone;
+  folded->n_alone = number == LS_FOLD_NONE ? 0 : 1;
+  folded->rate_cap = number == LS_FOLD_NONE ? rate : phase->rate_cap;
+  for (guint32 i = 0; number != LS_FOLD_NONE && i < phase->n_usages; i++)
+    if (phase->usages[i].resource == bottleneck)
+      *alone = (LsUsage){number, phase->usages[i].usage};
+}
+
+/* The transfers `key` of all units of the class of `number` as one. */
+static const LsTransfer *fold_transfers (LsFold *fold, guint32 number, LsFoldKey key) {
+  guint32 class_number = fold->class_of[ls_fold_unit_vertex (fold, number)];
+  const GArray *list = g_ptr_array_index (fold->contributors, class_number);
+  const LsTransfer *one = ls_fold_transfer (fold, ls_fold_unit (fold, number), key);
+  LsTransfer *folded = g_memdup2 (one, sizeof *one);
+  LsPhase *phases = g_memdup2 (one->phases, MAX (one->n_phases, 1u) * sizeof *phases);
+  g_ptr_array_add (fold->transfers, folded);
+  g_ptr_array_add (fold->transfers, phases);
+  folded->phases = phases;
+  g_autoptr (GPtrArray) sums = g_ptr_array_new_with_free_func ((GDestroyNotify) g_array_unref);
+  g_autoptr (GPtrArray) indexes =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) g_hash_table_unref);
+  for (guint32 p = 0; p < one->n_phases; p++) {
+    set_alone (fold, &phases[p], &one->phases[p]);
+    g_ptr_array_add (sums, g_array_new (FALSE, FALSE, sizeof (LsUsage)));
+    g_ptr_array_add (indexes, g_hash_table_new (NULL, NULL));
+  }
+  for (guint i = 0; list != NULL && i < list->len; i++) {
+    const LsFoldUnit *unit = ls_fold_unit (fold, g_array_index (list, guint32, i));
+    const LsTransfer *transfer = ls_fold_transfer (fold, unit, key);
+    for (guint32 p = 0; p < one->n_phases; p++)
+      add_usages (fold, &transfer->phases[p], indexes->pdata[p], sums->pdata[p]);
+  }
+  for (guint32 p = 0; p < one->n_phases; p++) {
+    GArray *usages = sums->pdata[p];
+    phases[p].n_usages = usages->len;
+    phases[p].usages = g_memdup2 (usages->data, MAX (usages->len, 1u) * sizeof (LsUsage));
+    g_ptr_array_add (fold->transfers, (gpointer) phases[p].usages);
+  }
+  ls_net_drop_transfers (fold->net);
+  return folded;
+}
+
+static const LsTransfer *expand_collective (gpointer self, guint group, guint descriptor) {
+  LsFold *fold = self;
+  return fold_transfers (fold, g_array_index (fold->groups, guint32, group),
+                         (LsFoldKey){(guint16) descriptor, LS_FOLD_NONE, LS_FOLD_NONE});
+}
+
+static const LsTransfer *expand_message (gpointer self, guint from, guint to, guint descriptor) {
+  LsFold *fold = self;
+  gint64 key = (gint64) from << 32 | to;
+  const LsFoldChannel *channel = g_hash_table_lookup (fold->channels, &key);
+  LS_REQUIRE (channel != NULL, "no messages from class %u to class %u", from, to);
+  return fold_transfers (fold, channel->unit,
+                         (LsFoldKey){(guint16) descriptor, channel->from, channel->to});
+}
+
+static const LsTransfer *expand_copy (gpointer self, guint rank, guint descriptor) {
+  LsFold *fold = self;
+  LS_REQUIRE (fold->copies_of_class[rank] != LS_FOLD_NONE, "class %u copies nothing", rank);
+  return fold_transfers (fold, fold->copies_of_class[rank],
+                         (LsFoldKey){(guint16) descriptor, LS_FOLD_NONE, LS_FOLD_NONE});
+}
+
+void ls_fold_install (LsFold *fold, LsEngine *engine) {
+  static const LsExpander expander = {
+      .collective = expand_collective, .message = expand_message, .copy = expand_copy};
+  LS_REQUIRE (ls_engine_n_ranks (engine) == 0 && fold->contributors == NULL,
+              "a fold is installed once, on an empty engine");
+  add_ranks (fold, engine);
+  add_resources (fold, engine);
+  fold->copies_of_class = g_new (guint32, fold->n_classes);
+  for (guint32 c = 0; c < fold->n_classes; c++)
+    fold->copies_of_class[c] = LS_FOLD_NONE;
+  for (guint32 number = 0; number < fold->units->len; number++) {
+    const LsFoldUnit *unit = ls_fold_unit (fold, number);
+    if (!is_lowest (fold, ls_fold_unit_vertex (fold, number)))
+      continue;
+    if (unit->group != LS_FOLD_NONE)
+      add_group (fold, engine, number);
+  }
+  for (guint32 number = 0; number < fold->units->len; number++) {
+    const LsFoldUnit *unit = ls_fold_unit (fold, number);
+    guint32 c = fold->class_of[unit->rank];
+    if (unit->group == LS_FOLD_NONE && fold->copies_of_class[c] == LS_FOLD_NONE)
+      fold->copies_of_class[c] = number;
+  }
+  list_contributors (fold);
+  ls_engine_set_expander (engine, &expander, fold);
+}
+
+guint ls_fold_n_groups (const LsFold *fold) {
+  return fold->groups->len;
+}
+
+guint ls_fold_group (const LsFold *fold, guint number) {
+  return ls_fold_unit (fold, g_array_index (fold->groups, guint32, number))->group;
+}
+
+guint ls_fold_member (const LsFold *fold, guint rank, guint number, guint class_number) {
+  guint32 like =
+      fold->class_of[ls_fold_unit_vertex (fold, g_array_index (fold->groups, guint32, number))];
+  for (guint32 i = 0; i < fold->units->len; i++) {
+    const LsFoldUnit *unit = ls_fold_unit (fold, i);
+    if (unit->group == LS_FOLD_NONE || fold->class_of[ls_fold_unit_vertex (fold, i)] != like)
+      continue;
+    const LsFoldGroup *group = &fold->input.groups[unit->group];
+    guint32 lowest = LS_NO_RANK;
+    gboolean inside = FALSE;
+    for (guint k = 0; k < group->n; k++) {
+      inside = inside || group->ranks[k] == rank;
+      if (fold->class_of[group->ranks[k]] == class_number)
+        lowest = MIN (lowest, group->ranks[k]);
+    }
+    if (inside)
+      return lowest;
+  }
+  return LS_NO_RANK;
+}
+
+guint ls_fold_resource (const LsFold *fold, guint number) {
+  if (number >= fold->resources->len)
+    return LS_NO_NUMBER;
+  guint32 r = g_array_index (fold->resources, guint32, number);
+  return r == LS_FOLD_NONE ? LS_NO_NUMBER : r;
+}
