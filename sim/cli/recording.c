@@ -261,19 +261,19 @@ gboolean ls_recording_step (gpointer self, const LsStepResult *step, GError **er
 
   if (ls_model_has_tokens (workload->model))
     row.tokens = workload->global_batch * workload->seq_len;
-  g_array_set_size (recording->step_ranks, step->n_ranks);
-  for (guint rank = 0; rank < step->n_ranks; rank++) {
+  g_array_set_size (recording->step_ranks, step->n_places);
+  for (guint rank = 0; rank < step->n_places; rank++) {
     LsTraceStepRank *out = &g_array_index (recording->step_ranks, LsTraceStepRank, rank);
 
-    out->rank = step->first_rank + rank;
-    out->weight = 1;
+    out->rank = step->ranks[rank];
+    out->weight = step->sizes[rank];
     memcpy (out->parts_ps, &step->parts_ps[rank * LS_N_PARTS], sizeof out->parts_ps);
     out->caused_wait_ps = step->caused_wait_ps[rank];
     out->peak_bytes = step->peak_bytes[rank];
   }
   return ls_recorder_step (recording->recorder, &row,
                            (const LsTraceStepRank *) (gpointer) recording->step_ranks->data,
-                           step->n_ranks, error);
+                           step->n_places, error);
 }
 
 /* Steps of a job with rows. */

@@ -401,7 +401,9 @@ void ls_device_start_block (LsEngine *e, guint32 rank, guint stream) {
   /* A stream that was moved or had a kernel dropped may enter a block in its middle. */
   gboolean whole =
       instruction->block != LS_NO_BLOCK && block_of (e, rank, stream, st->pc)->begin == st->pc;
-  st->pristine = whole && !varying && !e->work_func && !ls_rank_at (e, rank)->observed;
+  const LsRankState *state = ls_rank_at (e, rank);
+  gboolean drawn = e->work_func && !state->steady;
+  st->pristine = whole && !varying && !drawn && !state->observed;
   st->event = LS_EVENT_NONE;
   begin_kernel (e, rank, stream, st, st->pc);
   LsStreamRef ref = {rank, (guint16) stream};

@@ -63,6 +63,8 @@ void ls_engine_observe_rank (LsEngine *engine, guint rank, gboolean observed);
 typedef gint64 (*LsWorkFunc) (gpointer self, guint rank, guint stream, gint64 ordinal,
                               const LsOp *op, gint64 work_ps);
 void ls_engine_set_work_func (LsEngine *engine, LsWorkFunc func, gpointer self);
+/* The function leaves the work of this rank as written: it need not be asked. */
+void ls_engine_set_steady (LsEngine *engine, guint rank);
 /* Called at the receiver when a put has arrived. */
 typedef void (*LsPutHandler) (gpointer self, LsEngine *engine, guint rank_to, guint rank_from,
                               const LsOp *op);
@@ -109,6 +111,7 @@ gboolean ls_engine_run (LsEngine *engine, gint64 until_ps, const volatile gint *
 gint64 ls_engine_now_ps (const LsEngine *engine);
 guint64 ls_engine_n_events (const LsEngine *engine);     /* events dispatched */
 guint64 ls_engine_n_operations (const LsEngine *engine); /* operations completed, over all ranks */
+guint64 ls_engine_rank_operations (const LsEngine *engine, guint rank); /* of one */
 guint ls_engine_n_ranks (const LsEngine *engine);
 guint ls_engine_n_resources (const LsEngine *engine);
 const char *ls_engine_resource_name (const LsEngine *engine, guint resource); /* may be NULL */

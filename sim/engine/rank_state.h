@@ -68,8 +68,9 @@ typedef struct {
   guint32 first_stream;
   guint16 n_streams, n_open; /* streams not finished */
   gboolean observed;
+  gboolean steady; /* the work function need not be asked */
   gint64 start_ps; /* its streams begin */
-  GArray *slots; /* LsSlotEntry */
+  GArray *slots;   /* LsSlotEntry */
   /* account of the main stream */
   gint64 parts_ps[LS_MAX_PARTS];
   gint64 accounted_ps; /* parts sum to this */

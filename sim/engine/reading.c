@@ -16,6 +16,14 @@ guint64 ls_engine_n_operations (const LsEngine *e) {
   return e->n_operations;
 }
 
+guint64 ls_engine_rank_operations (const LsEngine *e, guint rank) {
+  const LsRankState *state = &g_array_index (e->ranks, LsRankState, rank);
+  guint64 sum = 0;
+  for (guint s = 0; s < state->n_streams; s++)
+    sum += (guint64) g_array_index (e->streams, LsStream, state->first_stream + s).position;
+  return sum;
+}
+
 guint ls_engine_n_ranks (const LsEngine *e) {
   return e->ranks->len;
 }

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/time.h"
+#include "train/folding.h"
 
 /* Between two looks at the clock on the wall. */
 #define SLICE_WALL_US 50000
@@ -15,21 +16,37 @@ struct LsSimulation {
   const LsCluster *cluster;
   guint64 seed;
   LsEngine *engine;
-  LsNet *net;
+  LsNet *net;                  /* the fold's when there is one */
+  LsFolding *folding;          /* NULL: every rank runs */
+  const char *why;             /* it is not folded; NULL: nobody asked */
+  guint32 *ranks, *sizes;      /* by place: the lowest rank there, and how many it stands for */
+  gint64 *factors;             /* by place; NULL: none */
   const LsRunOptions *options; /* while running */
-  guint n_jobs, n_ranks;
+  guint n_jobs, n_ranks, n_places;
   LsJobRun *jobs;
   guint *job_of_rank;
   /* The step that runs, per job: when it began, ranks that have met its end. */
   gint64 *step_start_ps;
   guint *ended;
-  /* Per rank of the engine: its account at the start of its job's step, what the step came to. */
+  /* Per rank of the engine (place): its account at the start of its job's step, what the step came to. */
   gint64 *before_ps, *parts_ps;
   gint64 *before_caused_ps, *caused_ps, *peak_bytes;
   double wall_s;
   gint stopped; /* set when a step function fails, so that the engine stops */
   GError *error;
 };
+
+static void install_folded (LsSimulation *simulation) {
+  LsFold *fold = simulation->folding->fold;
+
+  ls_fold_install (fold, simulation->engine);
+  for (guint place = 0; place < simulation->n_places; place++) {
+    gint64 start_ps = simulation->jobs[simulation->job_of_rank[simulation->ranks[place]]].start_ps;
+    if (start_ps > 0)
+      ls_engine_set_start (simulation->engine, place, start_ps);
+  }
+  ls_engine_set_idle_part (simulation->engine, LS_PART_OTHER);
+}
 
 static void install (LsSimulation *simulation) {
   const LsTables *tables = simulation->jobs[0].job->tables;
@@ -58,7 +75,7 @@ static void install (LsSimulation *simulation) {
   ls_engine_set_idle_part (simulation->engine, LS_PART_OTHER);
 }
 
-/* A rank has met the end of its job's step: its account since the last one. */
+/* A rank of the engine has met the end of its job's step: its account since the last one. */
 static void take_account (LsSimulation *simulation, guint job, guint rank) {
   LsJobRun *run = &simulation->jobs[job];
   gint64 now_ps[LS_MAX_PARTS], *before_ps = &simulation->before_ps[rank * LS_N_PARTS];
@@ -70,7 +87,7 @@ static void take_account (LsSimulation *simulation, guint job, guint rank) {
     parts_ps[part] = now_ps[part] - before_ps[part];
     before_ps[part] = now_ps[part];
     sum_ps += parts_ps[part];
-    run->parts_ps[part] += parts_ps[part];
+    run->parts_ps[part] += (LsInt128) parts_ps[part] * simulation->sizes[rank];
   }
   LS_REQUIRE (sum_ps == step_ps,
               "rank %u: the parts of step %u sum to %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
@@ -84,25 +101,29 @@ static void take_account (LsSimulation *simulation, guint job, guint rank) {
 
 static void end_step (LsSimulation *simulation, guint job) {
   LsJobRun *run = &simulation->jobs[job];
-  guint first = run->first_rank;
+  guint first = run->first_place;
   gint64 now_ps = ls_engine_now_ps (simulation->engine);
   gint64 step_ps = now_ps - simulation->step_start_ps[job];
   const LsStepResult result = {.job = job,
                                .step = run->step_ps->len,
                                .start_ps = simulation->step_start_ps[job],
                                .end_ps = now_ps,
-                               .first_rank = first,
-                               .n_ranks = run->job->n_ranks,
+                               .n_places = run->n_places,
+                               .ranks = &simulation->ranks[first],
+                               .sizes = &simulation->sizes[first],
                                .parts_ps = &simulation->parts_ps[first * LS_N_PARTS],
                                .caused_wait_ps = &simulation->caused_ps[first],
                                .peak_bytes = &simulation->peak_bytes[first]};
   const LsRunOptions *options = simulation->options;
 
-  run->flops = run->sent_bytes = 0;
-  for (guint rank = first; rank < first + result.n_ranks; rank++) {
-    run->flops += ls_engine_flops (simulation->engine, rank);
-    run->sent_bytes += (double) ls_engine_bytes_sent (simulation->engine, rank);
+  /* Sums of integers, so that folding does not show in them. */
+  LsInt128 flops = 0, sent = 0;
+  for (guint place = first; place < first + run->n_places; place++) {
+    flops += (LsInt128) ls_engine_flops (simulation->engine, place) * simulation->sizes[place];
+    sent += (LsInt128) ls_engine_bytes_sent (simulation->engine, place) * simulation->sizes[place];
   }
+  run->flops = (double) flops;
+  run->sent_bytes = (double) sent;
   g_array_append_val (run->step_ps, step_ps);
   run->end_ps = now_ps;
   simulation->step_start_ps[job] = now_ps;
@@ -115,13 +136,13 @@ static void end_step (LsSimulation *simulation, guint job) {
 static void on_mark (gpointer self, guint rank, const LsOp *op, const gint32 *counters,
                      gint64 t_ps) {
   LsSimulation *simulation = self;
-  guint job = simulation->job_of_rank[rank];
+  guint job = simulation->job_of_rank[simulation->ranks[rank]];
 
   (void) op;
   (void) counters;
   (void) t_ps;
   take_account (simulation, job, rank);
-  if (++simulation->ended[job] == simulation->jobs[job].job->n_ranks)
+  if (++simulation->ended[job] == simulation->jobs[job].n_places)
     end_step (simulation, job);
 }
 
@@ -144,11 +165,33 @@ static void add_jobs (LsSimulation *simulation, const LsSimulationJob *jobs, gui
   }
 }
 
+static void number_jobs (LsSimulation *simulation) {
+  simulation->job_of_rank = g_new0 (guint, simulation->n_ranks);
+  for (guint j = 0; j < simulation->n_jobs; j++)
+    for (guint i = 0; i < simulation->jobs[j].job->n_ranks; i++)
+      simulation->job_of_rank[simulation->jobs[j].first_rank + i] = j;
+}
+
+/* Which ranks run: all, or the lowest of each class; those of a job follow those of the job before. */
+static void choose_places (LsSimulation *simulation) {
+  const LsFold *fold = ls_simulation_fold (simulation);
+  guint n = simulation->n_places = fold != NULL ? ls_fold_n_classes (fold) : simulation->n_ranks;
+
+  simulation->ranks = g_new (guint32, MAX (n, 1u));
+  simulation->sizes = g_new (guint32, MAX (n, 1u));
+  for (guint place = 0; place < n; place++) {
+    simulation->ranks[place] = fold != NULL ? ls_fold_rank (fold, place) : place;
+    simulation->sizes[place] = fold != NULL ? ls_fold_size (fold, place) : 1;
+    LsJobRun *run = &simulation->jobs[simulation->job_of_rank[simulation->ranks[place]]];
+    if (run->n_places++ == 0)
+      run->first_place = place;
+  }
+}
+
 /* Before its job starts, a rank is idle: the account that the first step begins with. */
 static void add_ranks (LsSimulation *simulation) {
-  gsize n = simulation->n_ranks;
+  gsize n = simulation->n_places;
 
-  simulation->job_of_rank = g_new0 (guint, n);
   simulation->before_ps = g_new0 (gint64, n * LS_N_PARTS);
   simulation->parts_ps = g_new0 (gint64, n * LS_N_PARTS);
   simulation->before_caused_ps = g_new0 (gint64, n);
@@ -156,16 +199,38 @@ static void add_ranks (LsSimulation *simulation) {
   simulation->peak_bytes = g_new0 (gint64, n);
   for (guint j = 0; j < simulation->n_jobs; j++) {
     const LsJobRun *run = &simulation->jobs[j];
-    for (guint i = 0; i < run->job->n_ranks; i++) {
-      guint rank = run->first_rank + i;
-      simulation->job_of_rank[rank] = j;
-      simulation->before_ps[rank * LS_N_PARTS + LS_PART_OTHER] = run->start_ps;
-    }
+    for (guint place = run->first_place; place < run->first_place + run->n_places; place++)
+      simulation->before_ps[place * LS_N_PARTS + LS_PART_OTHER] = run->start_ps;
   }
 }
 
-LsSimulation *ls_simulation_new_jobs (const LsCluster *cluster, const LsSimulationJob *jobs,
-                                      guint n_jobs, guint64 seed) {
+/* Kernels of slowed ranks; others are not asked. To nearest, and pure. */
+static gint64 slowed_work (gpointer self, guint rank, guint stream, gint64 ordinal, const LsOp *op,
+                           gint64 work_ps) {
+  const LsSimulation *simulation = self;
+
+  (void) stream;
+  (void) ordinal;
+  if (op->kind != LS_OP_KERNEL)
+    return work_ps;
+  LsInt128 product = (LsInt128) work_ps * simulation->factors[rank];
+  return (gint64) ((product + LS_USAGE_ONE / 2) >> LS_USAGE_BITS);
+}
+
+static void slow_ranks (LsSimulation *simulation, const gint64 *factor_of_rank) {
+  simulation->factors = g_new (gint64, MAX (simulation->n_places, 1u));
+  for (guint place = 0; place < simulation->n_places; place++) {
+    simulation->factors[place] = factor_of_rank[simulation->ranks[place]];
+    if (simulation->factors[place] == LS_USAGE_ONE)
+      ls_engine_set_steady (simulation->engine, place);
+  }
+  ls_engine_set_work_func (simulation->engine, slowed_work, simulation);
+}
+
+LsSimulation *ls_simulation_new_with (const LsCluster *cluster, const LsSimulationJob *jobs,
+                                      guint n_jobs, guint64 seed,
+                                      const LsSimulationOptions *options) {
+  const gint64 *factor_of_rank = options != NULL ? options->factor_of_rank : NULL;
   static const LsObserver observer = {.mark = on_mark};
   LsSimulation *simulation = g_new0 (LsSimulation, 1);
 
@@ -173,12 +238,29 @@ LsSimulation *ls_simulation_new_jobs (const LsCluster *cluster, const LsSimulati
   simulation->cluster = cluster;
   simulation->seed = seed;
   simulation->engine = ls_engine_new ();
-  simulation->net = ls_net_new (cluster, simulation->engine);
   add_jobs (simulation, jobs, n_jobs);
+  number_jobs (simulation);
+  if (options != NULL && options->fold)
+    simulation->folding = ls_folding_new (cluster, simulation->jobs, simulation->n_jobs,
+                                          factor_of_rank, &simulation->why);
+  choose_places (simulation);
   add_ranks (simulation);
-  install (simulation);
+  if (simulation->folding != NULL) {
+    simulation->net = ls_fold_net (simulation->folding->fold);
+    install_folded (simulation);
+  } else {
+    simulation->net = ls_net_new (cluster, simulation->engine);
+    install (simulation);
+  }
+  if (factor_of_rank != NULL)
+    slow_ranks (simulation, factor_of_rank);
   ls_engine_add_observer (simulation->engine, &observer, simulation);
   return simulation;
+}
+
+LsSimulation *ls_simulation_new_jobs (const LsCluster *cluster, const LsSimulationJob *jobs,
+                                      guint n_jobs, guint64 seed) {
+  return ls_simulation_new_with (cluster, jobs, n_jobs, seed, NULL);
 }
 
 LsSimulation *ls_simulation_new (const LsCluster *cluster, const LsWorkload *workload,
@@ -193,7 +275,13 @@ void ls_simulation_free (LsSimulation *simulation) {
     return;
   /* In this order: the engine uses the net's templates. */
   ls_engine_free (simulation->engine);
-  ls_net_free (simulation->net);
+  if (simulation->folding != NULL)
+    ls_folding_free (simulation->folding);
+  else
+    ls_net_free (simulation->net);
+  g_free (simulation->ranks);
+  g_free (simulation->sizes);
+  g_free (simulation->factors);
   for (guint j = 0; j < simulation->n_jobs; j++)
     g_array_unref (simulation->jobs[j].step_ps);
   g_free (simulation->jobs);
@@ -220,11 +308,20 @@ static gboolean run_until (LsSimulation *simulation, gint64 until_ps, GError **e
   return FALSE;
 }
 
+/* Operations that the engine executes in all. */
+static gint64 n_to_run (const LsSimulation *simulation) {
+  gint64 sum = 0;
+
+  for (guint place = 0; place < simulation->n_places; place++)
+    sum += ls_program_n_executed (ls_engine_rank_program (simulation->engine, place));
+  return sum;
+}
+
 /* In slices of simulated time that take about SLICE_WALL_US each, to report in between. Slices change
  * nothing: the engine goes on where it stopped. */
 static gboolean run_sliced (LsSimulation *simulation, GError **error) {
   const LsRunOptions *options = simulation->options;
-  double all = (double) ls_simulation_n_operations (simulation);
+  double all = (double) n_to_run (simulation);
   gint64 slice_ps = FIRST_SLICE_PS;
 
   for (;;) {
@@ -247,9 +344,10 @@ static gboolean run_sliced (LsSimulation *simulation, GError **error) {
 static void check_bytes (const LsSimulation *simulation) {
   LsInt128 sent = 0, received = 0;
 
-  for (guint rank = 0; rank < simulation->n_ranks; rank++) {
-    sent += ls_engine_bytes_sent (simulation->engine, rank);
-    received += ls_engine_bytes_received (simulation->engine, rank);
+  for (guint place = 0; place < simulation->n_places; place++) {
+    LsInt128 size = simulation->sizes[place];
+    sent += size * ls_engine_bytes_sent (simulation->engine, place);
+    received += size * ls_engine_bytes_received (simulation->engine, place);
   }
   LS_REQUIRE (sent == received, "bytes sent and received differ");
 }
@@ -307,6 +405,52 @@ const LsCluster *ls_simulation_cluster (const LsSimulation *simulation) {
 
 guint64 ls_simulation_seed (const LsSimulation *simulation) {
   return simulation->seed;
+}
+
+gboolean ls_simulation_is_folded (const LsSimulation *simulation) {
+  return simulation->folding != NULL;
+}
+
+const char *ls_simulation_unfolded_why (const LsSimulation *simulation) {
+  return simulation->folding == NULL ? simulation->why : NULL;
+}
+
+const LsFold *ls_simulation_fold (const LsSimulation *simulation) {
+  return simulation->folding != NULL ? simulation->folding->fold : NULL;
+}
+
+guint ls_simulation_n_places (const LsSimulation *simulation) {
+  return simulation->n_places;
+}
+
+guint ls_simulation_rank (const LsSimulation *simulation, guint place) {
+  LS_REQUIRE (place < simulation->n_places, "place %u of %u", place, simulation->n_places);
+  return simulation->ranks[place];
+}
+
+guint ls_simulation_size (const LsSimulation *simulation, guint place) {
+  LS_REQUIRE (place < simulation->n_places, "place %u of %u", place, simulation->n_places);
+  return simulation->sizes[place];
+}
+
+guint ls_simulation_place (const LsSimulation *simulation, guint rank) {
+  LS_REQUIRE (rank < simulation->n_ranks, "rank %u of %u", rank, simulation->n_ranks);
+  const LsFold *fold = ls_simulation_fold (simulation);
+  return fold != NULL ? ls_fold_class_of_rank (fold)[rank] : rank;
+}
+
+guint ls_simulation_resource (const LsSimulation *simulation, guint number) {
+  const LsFold *fold = ls_simulation_fold (simulation);
+  return fold != NULL ? ls_fold_resource (fold, number)
+                      : ls_net_resource_index (simulation->net, number);
+}
+
+guint64 ls_simulation_n_ended (const LsSimulation *simulation) {
+  guint64 sum = 0;
+
+  for (guint place = 0; place < simulation->n_places; place++)
+    sum += ls_engine_rank_operations (simulation->engine, place) * simulation->sizes[place];
+  return sum;
 }
 
 guint ls_simulation_n_jobs (const LsSimulation *simulation) {

@@ -7,6 +7,9 @@
  *             for all of it, so a rank's parts of a step sum to the step. The step times of a run count
  *             from the very first, whose input and gathers are not yet prefetched.
  * Call order: new; observers and work functions on the engine, if any; run; summary; free.
+ * Folding:    where ranks are alike, one of each class runs (net/fold.h): the engine's rank is then the number
+ *             of a class, and ls_simulation_rank() the lowest of its ranks. Every result is the same to the
+ *             bit but for the number of events.
  * Invariants: asserted in every run: a step's parts sum to it on every rank; bytes sent = received.
  *             The order of jobs changes rank numbers, nothing else.
  * Cost:       two account records per rank beside the engine; one number per step.
@@ -15,7 +18,7 @@
  */
 #pragma once
 
-#include "net/net.h"
+#include "net/fold.h"
 #include "train/job.h"
 
 typedef struct LsSimulation LsSimulation;
@@ -33,7 +36,8 @@ typedef struct {
   const char *name;
   const LsWorkload *workload;
   const LsJob *job;
-  guint first_rank; /* of the engine: job rank r is first_rank + r */
+  guint first_rank;            /* job rank r is first_rank + r */
+  guint first_place, n_places; /* its ranks on the engine: all, or one per class */
   gint64 start_ps;
   gint64 end_ps;                 /* of the last step that ended; start_ps before */
   GArray *step_ps;               /* gint64: how long each ended step took */
@@ -46,10 +50,12 @@ typedef struct {
   guint job;
   gint64 step; /* from 0 */
   gint64 start_ps, end_ps;
-  guint first_rank, n_ranks;
-  const gint64 *parts_ps; /* [job rank * LS_N_PARTS + part]; sum to end - start for each rank */
-  const gint64 *caused_wait_ps; /* [job rank]: that others waited for it in this step */
-  const gint64 *peak_bytes;     /* [job rank]: most memory held so far */
+  guint n_places;               /* of the job, on the engine */
+  const guint32 *ranks;         /* [place]: the lowest rank that runs there */
+  const guint32 *sizes;         /* [place]: ranks that it stands for, 1 when nothing is folded */
+  const gint64 *parts_ps;       /* [place * LS_N_PARTS + part]; sum to end - start for each rank */
+  const gint64 *caused_wait_ps; /* [place]: that others waited for that lowest rank in this step */
+  const gint64 *peak_bytes;     /* [place]: most memory held so far */
 } LsStepResult;
 
 /* Called when a step has ended on all ranks of a job, from inside the engine: may read, not run it.
@@ -72,6 +78,16 @@ LsSimulation *ls_simulation_new (const LsCluster *cluster, const LsWorkload *wor
 /* Several: their LsJobs share tables (ls_job_build_with()), and no GPU has ranks of two. */
 LsSimulation *ls_simulation_new_jobs (const LsCluster *cluster, const LsSimulationJob *jobs,
                                       guint n_jobs, guint64 seed);
+typedef struct {
+  gboolean fold; /* run one rank of each class, where that is possible */
+  /* [rank]: kernels take this many times as long (usage fixed point; LS_USAGE_ONE: as they are); copied.
+   * NULL: none does. */
+  const gint64 *factor_of_rank;
+} LsSimulationOptions;
+/* The same with options; NULL: none. */
+LsSimulation *ls_simulation_new_with (const LsCluster *cluster, const LsSimulationJob *jobs,
+                                      guint n_jobs, guint64 seed,
+                                      const LsSimulationOptions *options);
 void ls_simulation_free (LsSimulation *simulation);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsSimulation, ls_simulation_free)
 
@@ -85,6 +101,20 @@ const LsCluster *ls_simulation_cluster (const LsSimulation *simulation);
 guint64 ls_simulation_seed (const LsSimulation *simulation);
 guint ls_simulation_n_jobs (const LsSimulation *simulation);
 const LsJobRun *ls_simulation_job (const LsSimulation *simulation, guint job);
+/* Is it folded? If not, though it should be: why (a static string), else NULL. */
+gboolean ls_simulation_is_folded (const LsSimulation *simulation);
+const char *ls_simulation_unfolded_why (const LsSimulation *simulation);
+/* Ranks of the engine: the lowest of the ranks that each stands for, and how many they are. */
+guint ls_simulation_n_places (const LsSimulation *simulation);
+guint ls_simulation_rank (const LsSimulation *simulation, guint place);
+guint ls_simulation_size (const LsSimulation *simulation, guint place);
+guint ls_simulation_place (const LsSimulation *simulation, guint rank);
+/* NULL: not folded. */
+const LsFold *ls_simulation_fold (const LsSimulation *simulation);
+/* Index in the net of a resource of the engine; LS_NO_NUMBER: not of the net. */
+guint ls_simulation_resource (const LsSimulation *simulation, guint number);
+/* Operations that have ended, over all ranks. */
+guint64 ls_simulation_n_ended (const LsSimulation *simulation);
 /* Ranks of all jobs, and the job of each. */
 guint ls_simulation_n_ranks (const LsSimulation *simulation);
 guint ls_simulation_job_of_rank (const LsSimulation *simulation, guint rank);

@@ -97,14 +97,15 @@ static void add_rates (LsSummary *summary, const LsJobRun *run) {
 }
 
 /* The rank with the least room left, the lowest of equals. */
-static void add_memory (LsSummary *summary, LsEngine *engine, const LsJobRun *run) {
+static void add_memory (LsSummary *summary, LsSimulation *simulation, const LsJobRun *run) {
   const LsJob *job = run->job;
   LsMemorySummary *memory = &summary->memory;
   guint communicators = ls_memory_communicators (run->workload);
 
-  for (guint rank = 0; rank < job->n_ranks; rank++) {
+  for (guint place = run->first_place; place < run->first_place + run->n_places; place++) {
+    guint rank = ls_simulation_rank (simulation, place) - run->first_rank;
     gint64 by_kind[LS_MEMORY_KINDS];
-    gint64 peak = ls_engine_memory_peak (engine, run->first_rank + rank, by_kind);
+    gint64 peak = ls_engine_memory_peak (ls_simulation_engine (simulation), place, by_kind);
     gint64 capacity = ls_memory_capacity (ls_job_kind (job, rank)->accelerator, communicators);
     gint64 reserved = ls_memory_reserved (peak);
     if (rank > 0 && capacity - reserved >= memory->capacity_bytes - memory->reserved_bytes)
@@ -148,7 +149,7 @@ static void add_job (LsSummary *summary, LsSimulation *simulation, guint job) {
   add_times (summary, run);
   add_applicable (summary, run->workload);
   add_rates (summary, run);
-  add_memory (summary, ls_simulation_engine (simulation), run);
+  add_memory (summary, simulation, run);
   add_verdict (summary, run);
 }
 
@@ -191,7 +192,7 @@ LsSummary *ls_summary_new (LsSimulation *simulation) {
   LS_REQUIRE (summary->steps > 0, "a summary of no step");
   summary->gpus_idle = ls_cluster_n_gpus (ls_simulation_cluster (simulation)) - summary->gpus;
   summary->events = ls_engine_n_events (engine);
-  summary->operations = ls_engine_n_operations (engine);
+  summary->operations = ls_simulation_n_ended (simulation);
   summary->wall_s = ls_simulation_wall_s (simulation);
   return summary;
 }

@@ -195,7 +195,7 @@ static gboolean watch_step (gpointer self, const LsStepResult *step, GError **er
 
   ck_assert_int_eq (step->step, watch->steps);
   ck_assert_int_eq (step->start_ps, watch->end_ps);
-  for (guint rank = 0; rank < step->n_ranks; rank++) {
+  for (guint rank = 0; rank < step->n_places; rank++) {
     gint64 sum = 0;
     for (guint part = 0; part < LS_N_PARTS; part++)
       sum += step->parts_ps[rank * LS_N_PARTS + part];

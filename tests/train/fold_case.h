@@ -1,0 +1,38 @@
+/* One scenario run folded and unfolded, compared rank by rank to the last bit. */
+#pragma once
+
+#include <glib.h>
+
+#include "train/simulation.h"
+
+typedef struct {
+  const char *preset; /* of the nodes */
+  guint nodes, gpus;  /* per node; 0: as the preset */
+  LsFabricKind kind;
+  LsRouting routing;
+  guint rails, leaf_radix;
+  double oversubscription;
+  guint tensor, data, pipeline;
+  int zero;
+  gboolean overlap, sequence_parallel;
+  LsScheduleKind schedule;
+  gint64 microbatches, steps;
+  gboolean input;   /* loaders on the hosts, samples from storage */
+  gint64 straggler; /* rank, or < 0: none */
+  double factor;    /* of it */
+  const char *model;
+  guint layers; /* 0: as the model */
+} FoldCase;
+
+typedef struct {
+  guint ranks, classes;
+  guint64 events, folded_events;
+  const char *why; /* not folded; NULL: folded */
+  char *differs;   /* NULL: nothing does */
+} FoldResult;
+
+/* Unsuitable cases (the workload cannot be resolved) give `ranks` = 0. */
+FoldResult fold_compare (const FoldCase *test);
+/* A small random one. */
+FoldCase fold_random (guint64 seed);
+char *fold_describe (const FoldCase *test);
