@@ -1,0 +1,83 @@
+/* Resharding against a map of every byte, and published shares; presets of failures. */
+#include "faults/fault_presets.h"
+#include "faults/reshard.h"
+#include "suite.h"
+
+#include <math.h>
+
+/* Byte by byte: who wrote it, who reads it. */
+static gint64 brute_force (gint64 bytes, guint from, guint to) {
+  gint64 stays = 0;
+  for (gint64 byte = 0; byte < bytes; byte++) {
+    guint old = 0, new_rank = 0;
+    while (bytes * (old + 1) / from <= byte)
+      old++;
+    while (bytes * (new_rank + 1) / to <= byte)
+      new_rank++;
+    stays += old == new_rank;
+  }
+  return stays;
+}
+
+START_TEST (bytes_agree_with_a_byte_map) {
+  for (guint from = 1; from < 20; from++)
+    for (guint to = 1; to < 20; to++) {
+      LsReshard result = ls_reshard (1009, from, to, FALSE);
+      ck_assert_int_eq (result.stays_bytes, brute_force (1009, from, to));
+      ck_assert_int_eq (result.stays_bytes + result.moves_bytes, 1009);
+    }
+}
+END_TEST
+
+/* Shares of 64 shards that stay: by rank number 1.6 and 6.2 %, relabelled 50 and 71.4 %. Source: exact
+ * overlaps of intervals, worked out by hand: 64 -> 32: (1/32 - 1/64) of the first rank only; 64 -> 56
+ * relabelled: (1 + 6/7 + 5/7 + 4/7 + 5/7 + 6/7 + 1) / 8. */
+START_TEST (shares_are_those_of_intervals) {
+  const gint64 bytes = G_GINT64_CONSTANT (64) * 56 * 1000000;
+  const double share = 1.0 / (double) bytes;
+  ck_assert_double_eq_tol ((double) ls_reshard (bytes, 64, 32, FALSE).stays_bytes * share, 1.0 / 64,
+                           1e-6);
+  ck_assert_double_eq_tol ((double) ls_reshard (bytes, 64, 56, FALSE).stays_bytes * share, 0.0625,
+                           1e-6);
+  ck_assert_double_eq_tol ((double) ls_reshard (bytes, 64, 128, FALSE).stays_bytes * share,
+                           1.0 / 128, 1e-6);
+  ck_assert_double_eq_tol ((double) ls_reshard (bytes, 64, 32, TRUE).stays_bytes * share, 0.5,
+                           1e-6);
+  ck_assert_double_eq_tol ((double) ls_reshard (bytes, 64, 56, TRUE).stays_bytes * share, 40.0 / 56,
+                           1e-6);
+  ck_assert_int_eq (ls_reshard (bytes, 64, 64, FALSE).moves_bytes, 0);
+  ck_assert_uint_eq (ls_reshard (bytes, 64, 32, FALSE).most_sources, 2);
+  ck_assert_uint_eq (ls_reshard (bytes, 64, 128, FALSE).most_sources, 1);
+}
+END_TEST
+
+/* On the cluster of its window a preset gives the counts of its table back. */
+START_TEST (presets_give_their_counts_back) {
+  for (guint i = 0; i < ls_fault_preset_count (); i++) {
+    const LsFaultPreset *preset = ls_fault_preset_get (i);
+    double sum = 0, counted = 0;
+    ck_assert_str_eq (ls_fault_preset_names ()[i], preset->name);
+    ck_assert_ptr_nonnull (preset->source);
+    for (guint c = 0; c < preset->n_causes; c++) {
+      LsFailureSource source = ls_fault_preset_source (preset, c, 8);
+      double nodes = preset->nodes > 0 ? preset->nodes : 1000, days = preset->nodes > 0 ? 54 : 1;
+      double rate = nodes * source.per_node / ls_distribution_mean (&source.lifetime);
+      sum += rate * days * 86400;
+      counted += preset->causes[c].count;
+    }
+    ck_assert_double_eq_tol (sum, counted, 1e-9 * counted);
+    if (preset->nodes > 0)
+      ck_assert_double_eq_tol (counted, 419, 1e-9);
+  }
+  ck_assert_ptr_null (ls_fault_preset_names ()[ls_fault_preset_count ()]);
+}
+END_TEST
+
+static void add (TCase *tcase) {
+  tcase_set_timeout (tcase, 60);
+  tcase_add_test (tcase, bytes_agree_with_a_byte_map);
+  tcase_add_test (tcase, shares_are_those_of_intervals);
+  tcase_add_test (tcase, presets_give_their_counts_back);
+}
+
+LS_TEST_MAIN ("reshard", add)
