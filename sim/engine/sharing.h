@@ -25,6 +25,14 @@ typedef struct {
   gint64 old_rate;
 } LsRateChange;
 
+/* Since the beginning. A touched flow was looked at because a resource that it uses was measured. */
+typedef struct {
+  guint64 solves;        /* that had to measure a resource */
+  guint64 flows_touched; /* summed over solves; in one solve each flow counts once */
+  guint64 flows_changed;
+  guint64 resources_reached;
+} LsSharingCounters;
+
 LsSharing *ls_sharing_new (void);
 void ls_sharing_free (LsSharing *sharing);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsSharing, ls_sharing_free)
@@ -48,6 +56,10 @@ gboolean ls_sharing_is_dirty (const LsSharing *sharing);
 /* Solves all changes; returns the flows whose rate is now another (new ones included), valid until the next call. */
 guint ls_sharing_solve (LsSharing *sharing, const LsRateChange **changes);
 
+/* Makes the next solve begin from nothing, for tests and comparisons: it must change no rate. */
+void ls_sharing_reopen (LsSharing *sharing);
+LsSharingCounters ls_sharing_counters (const LsSharing *sharing);
+
 gint64 ls_sharing_rate (const LsSharing *sharing, guint32 flow);
 guint32 ls_sharing_bottleneck (const LsSharing *sharing,
                                guint32 flow); /* G_MAXUINT32: its own cap */
@@ -55,5 +67,5 @@ guint32 ls_sharing_owner (const LsSharing *sharing, guint32 flow);
 const LsUsage *ls_sharing_usages (const LsSharing *sharing, guint32 flow, guint32 *n_usages);
 /* Sum of usage x rate over the flows of a resource, rounded up. */
 gint64 ls_sharing_load (const LsSharing *sharing, guint32 resource);
-/* Asserts the max-min property of the whole system. Slow. */
-void ls_sharing_check (const LsSharing *sharing);
+/* Asserts capacities and, unless changes wait for a solve, that the shares are the max-min ones. Slow. */
+void ls_sharing_check (LsSharing *sharing);
