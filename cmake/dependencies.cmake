@@ -29,3 +29,13 @@ ls_find_library (glib "glib-2.0>=2.68")
 ls_find_library (gsl "gsl>=2.6")
 ls_find_library (sqlite3 "sqlite3>=3.34")
 ls_find_library (fyaml "libfyaml>=0.7.12")
+ls_find_library (zlib "zlib>=1.2.11")
+
+# Matrix products of sim/learn: GSL's own CBLAS comes with GSL; OpenBLAS is faster.
+set (LS_BLAS gsl CACHE STRING "CBLAS of the learner: gsl or openblas")
+set_property (CACHE LS_BLAS PROPERTY STRINGS gsl openblas)
+if (LS_BLAS STREQUAL "openblas")
+  ls_find_library (openblas "openblas>=0.3")
+elseif (NOT LS_BLAS STREQUAL "gsl")
+  message (FATAL_ERROR "LS_BLAS is gsl or openblas, not '${LS_BLAS}'")
+endif ()

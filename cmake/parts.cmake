@@ -1,8 +1,9 @@
 # The libraries ls_PART, the program lockstep and the benchmark lockstep-bench.
 
 # External libraries of single parts; every part has GLib and GSL. Only sim/trace and sim/study
-# speak SQLite, only sim/config reads YAML.
+# speak SQLite, only sim/config reads YAML, only sim/learn unpacks gzip.
 set (LS_EXTRA_config dep_fyaml)
+set (LS_EXTRA_learn dep_zlib $<$<STREQUAL:${LS_BLAS},openblas>:dep_openblas>)
 set (LS_EXTRA_trace dep_sqlite3 Threads::Threads)
 set (LS_EXTRA_study dep_sqlite3 Threads::Threads)
 set (LS_EXTRA_cli dep_sqlite3)
@@ -21,6 +22,11 @@ foreach (part IN LISTS LS_PARTS)
     list (PREPEND LS_LIBRARIES ls_${part})
   endif ()
 endforeach ()
+
+# OpenBLAS stands before GSL in the link line, so its CBLAS functions are the ones used.
+if (TARGET ls_learn AND LS_BLAS STREQUAL "openblas")
+  target_compile_definitions (ls_learn PRIVATE LS_BLAS_OPENBLAS)
+endif ()
 
 # Where the data folders (topologies, workloads, tools/queries, tests/reference) lie:
 #   LS_DATA_DIR_RELATIVE  beside an installed program, relative to the folder that holds it, so that

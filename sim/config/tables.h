@@ -10,7 +10,7 @@ G_BEGIN_DECLS
 /* lockstep, title, seed, trace and jobs. */
 extern const LsConfigKey ls_config_keys[];
 
-/* faults, campaign, learn, study, cost: known, and refused with "not yet". */
+/* faults, campaign, study, cost: known, and refused with "not yet". */
 extern const LsConfigKey ls_config_later_keys[];
 
 G_END_DECLS

@@ -1,0 +1,181 @@
+/* Dense tables of comma-separated numbers, one column of which is the label or target.
+ *
+ * Strict: every line has as many fields as the first, every field is a finite number; empty lines
+ * only at the end. Names in a header may be quoted; numbers are not.
+ */
+#include "learn/read_text.h"
+
+typedef struct {
+  LsTextCursor cursor;
+  GArray *x, *y; /* double */
+  guint columns; /* 0: not known yet */
+  guint label;
+  const LsTextOptions *options;
+} Reader;
+
+static guint count_fields (const char *line, const char *end) {
+  guint n = 1;
+  gboolean quoted = FALSE;
+
+  for (; line < end; line++) {
+    if (*line == '"')
+      quoted = !quoted;
+    else if (*line == ',' && !quoted)
+      n++;
+  }
+  return n;
+}
+
+/* The column of labels by number; FALSE when the option is a name. */
+static gboolean label_number (const Reader *r, guint64 *number) {
+  const char *text = r->options->label;
+
+  return text != NULL && *text != 0 && strspn (text, "0123456789") == strlen (text) &&
+         g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT32, number, NULL);
+}
+
+static gboolean set_columns (Reader *r, const char *line, const char *end, GError **error) {
+  guint64 number = 0;
+
+  r->columns = count_fields (line, end);
+  if (r->columns < 2)
+    return ls_text_fault (
+        &r->cursor, line, error,
+        "one field only; a row needs a feature and a label, separated by a comma");
+  r->label = r->columns - 1;
+  if (label_number (r, &number)) {
+    if (number >= r->columns)
+      return ls_text_fault (&r->cursor, line, error,
+                            "there is no column %s; the %u columns are numbered from 0",
+                            r->options->label, r->columns);
+    r->label = (guint) number;
+  }
+  return TRUE;
+}
+
+static const char *field_end (const char *from, const char *end) {
+  gboolean quoted = FALSE;
+
+  for (; from < end && (*from != ',' || quoted); from++)
+    if (*from == '"')
+      quoted = !quoted;
+  return from;
+}
+
+static gboolean read_header (Reader *r, const char *line, const char *end, GError **error) {
+  gboolean found = r->options->label == NULL, numbers = TRUE;
+  guint64 number;
+  const char *at = line;
+
+  if (!set_columns (r, line, end, error))
+    return FALSE;
+  found = found || label_number (r, &number);
+  for (guint column = 0; column < r->columns; column++) {
+    const char *to = field_end (at, end);
+    g_autofree char *name = g_strstrip (g_strndup (at, (gsize) (to - at)));
+    double ignored;
+    gsize length = strlen (name);
+
+    numbers = numbers && ls_text_number (&r->cursor, at, to, "", &ignored, NULL);
+    if (length >= 2 && name[0] == '"' && name[length - 1] == '"') {
+      name[length - 1] = 0;
+      memmove (name, name + 1, length - 1);
+    }
+    if (!found && g_strcmp0 (name, r->options->label) == 0) {
+      r->label = column;
+      found = TRUE;
+    }
+    at = to < end ? to + 1 : end;
+  }
+  if (numbers)
+    return ls_text_fault (&r->cursor, line, error,
+                          "the header holds numbers only; data.header: false if there is none");
+  if (!found)
+    return ls_text_fault (&r->cursor, line, error, "no column is named '%s'", r->options->label);
+  return TRUE;
+}
+
+static gboolean read_row (Reader *r, const char *line, const char *end, GError **error) {
+  const char *at = line;
+  guint fields = count_fields (line, end);
+
+  if (r->columns == 0 && !set_columns (r, line, end, error))
+    return FALSE;
+  if (fields != r->columns)
+    return ls_text_fault (&r->cursor, line, error, "%u fields; the first line has %u", fields,
+                          r->columns);
+  for (guint column = 0; column < r->columns; column++) {
+    const char *to = field_end (at, end);
+    double value;
+
+    if (!ls_text_number (&r->cursor, at, to, column == r->label ? "the label" : "the value", &value,
+                         error))
+      return FALSE;
+    g_array_append_val (column == r->label ? r->y : r->x, value);
+    at = to < end ? to + 1 : end;
+  }
+  if (r->x->len > LS_DATA_MAX_VALUES)
+    return ls_text_fault (&r->cursor, line, error, "more than %d million values",
+                          (int) (LS_DATA_MAX_VALUES / 1000000));
+  return TRUE;
+}
+
+static gboolean read_all (Reader *r, GError **error) {
+  const char *line, *end;
+  gboolean first = TRUE;
+
+  if (r->options->label != NULL && !r->options->header) {
+    guint64 number;
+
+    if (!label_number (r, &number)) {
+      g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+                   "%s: without a header the column of labels is a number from 0, not '%s'",
+                   r->cursor.name, r->options->label);
+      return FALSE;
+    }
+  }
+  while (ls_text_next (&r->cursor, &line, &end)) {
+    if (memchr (line, 0, (gsize) (end - line)) != NULL)
+      return ls_text_fault (&r->cursor, memchr (line, 0, (gsize) (end - line)), error,
+                            "a NUL byte; this is no text");
+    if (line == end) {
+      const char *rest = r->cursor.at;
+
+      rest += strspn (rest, "\r\n");
+      if (rest < r->cursor.end)
+        return ls_text_fault (&r->cursor, line, error, "an empty line between rows");
+      break;
+    }
+    if (!(first && r->options->header ? read_header (r, line, end, error)
+                                      : read_row (r, line, end, error)))
+      return FALSE;
+    first = FALSE;
+  }
+  if (r->y->len == 0) {
+    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s: there are no rows", r->cursor.name);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+LsDataset *ls_dataset_parse_csv (const char *name, const char *text, gsize length,
+                                 const LsTextOptions *options, GError **error) {
+  Reader r = {.options = options,
+              .x = g_array_new (FALSE, FALSE, sizeof (double)),
+              .y = g_array_new (FALSE, FALSE, sizeof (double))};
+  LsDataset *data = NULL;
+
+  ls_text_init (&r.cursor, name, text, length);
+  if (read_all (&r, error)) {
+    data = g_new0 (LsDataset, 1);
+    data->rows = r.y->len;
+    data->features = r.columns - 1;
+    data->x = (double *) (gpointer) g_array_free (g_steal_pointer (&r.x), FALSE);
+    data->y = (double *) (gpointer) g_array_free (g_steal_pointer (&r.y), FALSE);
+  }
+  if (r.x != NULL)
+    g_array_unref (r.x);
+  if (r.y != NULL)
+    g_array_unref (r.y);
+  return data;
+}
