@@ -126,6 +126,11 @@ static gboolean prepare (LsCli *cli, Run *run, GError **error) {
     read_trace (run);
   if (!ls_scenario_report (cli, run->scenario))
     return FALSE;
+  if (run->scenario->learn) {
+    g_set_error_literal (error, LS_ERROR, LS_ERROR_UNSUPPORTED,
+                         "learn: not yet for a workload of synchronous steps");
+    return FALSE;
+  }
   return build (run, error);
 }
 

@@ -11,7 +11,7 @@
 
 LsConfigSchema *ls_scenario_schema (void) {
   const LsConfigKey *const tables[] = {ls_config_keys, ls_cluster_keys, ls_workload_keys,
-                                       ls_config_later_keys, NULL};
+                                       ls_learn_keys, ls_config_later_keys, NULL};
 
   return ls_config_schema_new (tables);
 }
@@ -32,6 +32,7 @@ void ls_scenario_free (LsScenario *scenario) {
     g_free (scenario->jobs[j].name);
   }
   g_free (scenario->jobs);
+  ls_learn_settings_free (scenario->learn);
   ls_cluster_free (scenario->cluster);
   ls_config_free (scenario->config);
   ls_config_errors_free (scenario->errors);
@@ -125,6 +126,8 @@ static void resolve (LsScenario *scenario, LsConfigBuilder *builder) {
   scenario->cluster = ls_cluster_new (scenario->config, scenario->errors);
   if (scenario->cluster && ls_config_has (scenario->config, "jobs"))
     read_jobs (scenario);
+  if (ls_config_has (scenario->config, "learn"))
+    scenario->learn = ls_learn_settings_new (scenario->config, scenario->errors);
   if (scenario->workload)
     ls_config_warn_unused (scenario->config, scenario->errors);
 }

@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "config/config.h"
+#include "learn/settings.h"
 #include "net/cluster.h"
 #include "train/workload_keys.h"
 
@@ -28,6 +29,7 @@ typedef struct {
   guint n_jobs;
   LsScenarioJob *jobs;  /* by name; none in a scenario without a workload */
   LsWorkload *workload; /* of the first job, NULL when there is none or any is faulty */
+  LsLearnSettings *learn; /* NULL: no learn section, or a faulty one */
   guint64 seed;
   char *name; /* for file names: stems of the files, joined by dashes */
 } LsScenario;

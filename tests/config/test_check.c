@@ -191,7 +191,7 @@ END_TEST
 /* Unknown keys and later keys leave the rest readable; a wrong value does not. */
 START_TEST (readable_means_that_known_keys_are_legal) {
   g_autoptr (Fixture) unknown = fixture_load (FIXTURE_CLUSTER FIXTURE_WORKLOAD "x: 1\n", NULL);
-  g_autoptr (Fixture) later = fixture_load (FIXTURE_CLUSTER FIXTURE_WORKLOAD "learn: {}\n", NULL);
+  g_autoptr (Fixture) later = fixture_load (FIXTURE_CLUSTER FIXTURE_WORKLOAD "study: {}\n", NULL);
   g_autoptr (Fixture) wrong = fixture_load (FIXTURE_CLUSTER FIXTURE_WORKLOAD "seed: x\n", NULL);
 
   ck_assert (ls_config_errors_any (unknown->errors));

@@ -33,6 +33,7 @@ missing_for_build () {
   have_library "gsl >= 2.6" || echo libgsl-dev
   have_library "sqlite3 >= 3.34" || echo libsqlite3-dev
   have_library "libfyaml >= 0.7.12" || echo libfyaml-dev
+  have_library "zlib >= 1.2.11" || echo zlib1g-dev
 }
 
 missing_for_tests () {
