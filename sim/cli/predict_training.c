@@ -92,9 +92,11 @@ static gboolean simulate_step (Setting *setting, const char *yaml, double *step_
   g_autoptr (LsSimulation) simulation = NULL;
   g_autoptr (LsSummary) summary = NULL;
   const LsRunOptions how = {.stop = ls_interrupt_flag ()};
+  const LsSimulationOptions how_built = {.fold = TRUE};
+  const LsSimulationJob one = {.workload = scenario->workload, .job = job};
 
   if (job)
-    simulation = ls_simulation_new (scenario->cluster, scenario->workload, job, scenario->seed);
+    simulation = ls_simulation_new_with (scenario->cluster, &one, 1, scenario->seed, &how_built);
   if (!job || !ls_simulation_run (simulation, &how, &error)) {
     setting->fault = g_strdup (error->message);
     return FALSE;

@@ -21,6 +21,7 @@ struct LsRecording {
   guint16 *stream_numbers; /* of all kinds of rank, LS_MAX_STREAMS each */
   GPtrArray *owned;        /* char * */
   GArray *step_ranks;      /* LsTraceStepRank */
+  GHashTable *real_ranks;  /* place, group, class -> rank + 1: RealKey; folded only */
 };
 
 static const char *own (LsRecording *recording, char *text) {
@@ -89,13 +90,16 @@ static void describe_rank (LsRecording *recording, guint rank) {
   out->role = "worker";
   out->node = (gint) ls_cluster_gpu_node (cluster, gpu);
   out->device = (gint) ls_cluster_gpu_local (cluster, gpu);
-  out->class_id = recording->first_kind[number] + kind;
+  out->class_id = ls_simulation_is_folded (recording->simulation)
+                      ? ls_simulation_place (recording->simulation, rank)
+                      : recording->first_kind[number] + kind;
   out->dp = (gint) job->coordinates[job_rank].data;
   out->tp = (gint) job->coordinates[job_rank].tensor;
   out->pp = (gint) job->coordinates[job_rank].stage;
   out->cp = out->ep = LS_TRACE_ABSENT;
   out->n_streams = ls_program_n_streams (job->kinds[kind].program);
-  out->streams = &recording->stream_numbers[out->class_id * LS_MAX_STREAMS];
+  out->streams =
+      &recording->stream_numbers[(recording->first_kind[number] + kind) * LS_MAX_STREAMS];
 }
 
 static void describe_ranks (LsRecording *recording) {
@@ -134,8 +138,8 @@ static void describe_resources (LsRecording *recording) {
 
   recording->resources = g_new0 (LsTraceResource, n);
   for (guint i = 0; i < n; i++) {
-    guint index = ls_net_resource_index (net, i);
-    const LsNetResource *resource = ls_net_resource_of (net, i);
+    guint index = ls_simulation_resource (recording->simulation, i);
+    const LsNetResource *resource = index != LS_NO_NUMBER ? ls_net_resource (net, index) : NULL;
     LsTraceResource *out = &recording->resources[i];
 
     out->node = out->rank = LS_TRACE_ABSENT;
@@ -159,15 +163,21 @@ static void describe_resources (LsRecording *recording) {
 
 static void describe_groups (LsRecording *recording) {
   LsEngine *engine = ls_simulation_engine (recording->simulation);
+  const LsFold *fold = ls_simulation_fold (recording->simulation);
   guint n = ls_engine_n_groups (engine);
 
   recording->groups = g_new0 (LsTraceGroup, n);
   for (guint i = 0; i < n; i++) {
-    recording->groups[i].job =
-        ls_simulation_job_of_rank (recording->simulation, ls_engine_group_ranks (engine, i)[0]);
-    recording->groups[i].axis = ls_engine_group_axis (engine, i);
-    recording->groups[i].n_members = ls_engine_group_size (engine, i);
-    recording->groups[i].members = ls_engine_group_ranks (engine, i);
+    LsTraceGroup *out = &recording->groups[i];
+
+    out->axis = ls_engine_group_axis (engine, i);
+    if (fold != NULL) {
+      out->members = ls_fold_group_ranks (fold, i, &out->n_members);
+    } else {
+      out->n_members = ls_engine_group_size (engine, i);
+      out->members = ls_engine_group_ranks (engine, i);
+    }
+    out->job = ls_simulation_job_of_rank (recording->simulation, out->members[0]);
   }
   recording->meta.n_groups = n;
   recording->meta.groups = recording->groups;
@@ -214,6 +224,88 @@ static LsRecording *describe (LsSimulation *simulation) {
   return recording;
 }
 
+/* --- folded runs: the engine's ranks are classes -------------------------------------------------- */
+
+typedef struct {
+  guint32 place, group, class_number;
+} RealKey;
+
+static guint real_hash (gconstpointer data) {
+  const RealKey *key = data;
+
+  return key->place * 2654435761u ^ key->group * 40503u ^ key->class_number * 97u;
+}
+
+static gboolean real_equal (gconstpointer a, gconstpointer b) {
+  return memcmp (a, b, sizeof (RealKey)) == 0;
+}
+
+/* The rank of a class that meets the lowest rank of `place` in its group like `group`. */
+static guint32 real_rank (LsRecording *recording, guint32 place, guint32 group,
+                          guint32 class_number) {
+  const LsSimulation *simulation = recording->simulation;
+  RealKey key = {place, group, class_number};
+  guint rank = LS_NO_RANK;
+
+  if (class_number == LS_NO_RANK)
+    return LS_NO_RANK;
+  if (class_number == place && group == LS_NO_GROUP)
+    return ls_simulation_rank (simulation, place);
+  gpointer known = g_hash_table_lookup (recording->real_ranks, &key);
+  if (known != NULL)
+    return GPOINTER_TO_UINT (known) - 1;
+  if (group != LS_NO_GROUP)
+    rank = ls_fold_member (ls_simulation_fold (simulation), ls_simulation_rank (simulation, place),
+                           group, class_number);
+  if (rank == LS_NO_RANK)
+    rank = ls_simulation_rank (simulation, class_number);
+  g_hash_table_insert (recording->real_ranks, g_memdup2 (&key, sizeof key),
+                       GUINT_TO_POINTER (rank + 1));
+  return rank;
+}
+
+static void on_op (gpointer self, const LsOpRecord *record) {
+  LsRecording *recording = self;
+  guint32 place = record->rank, group = record->group;
+  LsOpRecord real = *record;
+
+  real.rank = ls_simulation_rank (recording->simulation, place);
+  real.cause.rank = record->cause.rank == place && record->last_rank == LS_NO_RANK
+                        ? real.rank
+                        : real_rank (recording, place, group, record->cause.rank);
+  real.last_rank = real_rank (recording, place, group, record->last_rank);
+  real.peer = real_rank (recording, place, group, record->peer);
+  ls_recorder_observer (recording->recorder)->op (recording->recorder, &real);
+}
+
+static void on_memory (gpointer self, guint place, guint kind, gint64 t_ps, gint64 bytes) {
+  LsRecording *recording = self;
+
+  ls_recorder_observer (recording->recorder)
+      ->memory (recording->recorder, ls_simulation_rank (recording->simulation, place), kind, t_ps,
+                bytes);
+}
+
+static void on_rate (gpointer self, guint resource, gint64 t_ps, gint64 rate) {
+  LsRecording *recording = self;
+
+  ls_recorder_observer (recording->recorder)->rate (recording->recorder, resource, t_ps, rate);
+}
+
+static void observe (LsRecording *recording) {
+  static const LsObserver translated = {.op = on_op, .memory = on_memory, .rate = on_rate};
+  LsEngine *engine = ls_simulation_engine (recording->simulation);
+  const LsObserver *observer = ls_recorder_observer (recording->recorder);
+
+  if (!ls_simulation_is_folded (recording->simulation)) {
+    ls_engine_add_observer (engine, observer, recording->recorder);
+    return;
+  }
+  recording->real_ranks = g_hash_table_new_full (real_hash, real_equal, g_free, NULL);
+  if (observer->op != NULL)
+    ls_engine_add_observer (engine, &translated, recording);
+}
+
 LsRecording *ls_recording_new (const char *path, LsSimulation *simulation,
                                const LsRecorderOptions *options, GError **error) {
   g_autoptr (LsRecording) recording = describe (simulation);
@@ -222,10 +314,11 @@ LsRecording *ls_recording_new (const char *path, LsSimulation *simulation,
   recording->recorder = ls_recorder_new (path, &recording->meta, options, error);
   if (!recording->recorder)
     return NULL;
-  ls_engine_add_observer (engine, ls_recorder_observer (recording->recorder), recording->recorder);
-  for (guint rank = 0; rank < ls_engine_n_ranks (engine); rank++)
-    if (options->level >= LS_TRACE_OPS && ls_recorder_has_rank (recording->recorder, rank))
-      ls_engine_observe_rank (engine, rank, TRUE);
+  observe (recording);
+  for (guint place = 0; place < ls_engine_n_ranks (engine); place++)
+    if (options->level >= LS_TRACE_OPS &&
+        ls_recorder_has_rank (recording->recorder, ls_simulation_rank (simulation, place)))
+      ls_engine_observe_rank (engine, place, TRUE);
   return g_steal_pointer (&recording);
 }
 
@@ -243,6 +336,7 @@ void ls_recording_free (LsRecording *recording) {
   g_free (recording->stream_numbers);
   g_ptr_array_unref (recording->owned);
   g_array_unref (recording->step_ranks);
+  g_clear_pointer (&recording->real_ranks, g_hash_table_unref);
   g_free (recording);
 }
 

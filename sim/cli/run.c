@@ -24,6 +24,10 @@ static const LsOption options[] = {
      "none steps ops"},
     {"ranks", 0, LS_OPTION_STRING, "RANKS",
      "ranks with a row per operation: all, or as in 0-7,16 (the key trace.ranks)", NULL},
+    {"fold", 0, LS_OPTION_STRING, "HOW",
+     "auto: of ranks that are alike one runs for all; off: every rank runs (the answer is the "
+     "same)",
+     "auto off"},
     {"dry-run", 0, LS_OPTION_FLAG, NULL,
      "only say how many events, how large a database and how long", NULL},
     {NULL, 0, LS_OPTION_FLAG, NULL, NULL, NULL},
@@ -97,8 +101,29 @@ static void read_trace (Run *run) {
   }
 }
 
+/* Ranks of all jobs. */
+static guint n_ranks (const Run *run) {
+  guint sum = 0;
+
+  for (guint j = 0; j < run->scenario->n_jobs; j++)
+    sum += run->scenario->jobs[j].workload->layout.ranks;
+  return sum;
+}
+
+/* Alike ranks run once, unless --fold off says otherwise or rows of every rank are wanted. */
+static gboolean folds (LsCli *cli, const Run *run) {
+  const char *how = ls_args_string (cli->args, "fold");
+  const LsRecorderOptions *recorder = &run->recorder;
+
+  if (how && g_str_equal (how, "off"))
+    return FALSE;
+  if (recorder->level == LS_TRACE_NONE)
+    return TRUE;
+  return n_ranks (run) > LS_TRACE_ALL_RANKS_UP_TO && !recorder->all_ranks && recorder->n_ranks == 0;
+}
+
 /* Compiles all jobs with common tables and puts them on one engine. */
-static gboolean build (Run *run, GError **error) {
+static gboolean build (LsCli *cli, Run *run, GError **error) {
   const LsScenario *scenario = run->scenario;
   g_autofree LsSimulationJob *jobs = g_new0 (LsSimulationJob, scenario->n_jobs);
   g_autoptr (LsTables) tables = ls_tables_new ();
@@ -114,7 +139,9 @@ static gboolean build (Run *run, GError **error) {
     jobs[run->n_jobs] = (LsSimulationJob){scenario->n_jobs > 1 ? job->name : NULL, job->workload,
                                           built, job->start_ps};
   }
-  run->simulation = ls_simulation_new_jobs (scenario->cluster, jobs, run->n_jobs, scenario->seed);
+  const LsSimulationOptions how = {.fold = folds (cli, run)};
+  run->simulation =
+      ls_simulation_new_with (scenario->cluster, jobs, run->n_jobs, scenario->seed, &how);
   return TRUE;
 }
 
@@ -131,7 +158,7 @@ static gboolean prepare (LsCli *cli, Run *run, GError **error) {
                          "learn: not yet for a workload of synchronous steps");
     return FALSE;
   }
-  return build (run, error);
+  return build (cli, run, error);
 }
 
 /* --- dry run ------------------------------------------------------------------------------------ */

@@ -60,6 +60,8 @@ void ls_fold_install (LsFold *fold, LsEngine *engine);
 /* The group of the input that group `number` of the engine stands for. */
 guint ls_fold_group (const LsFold *fold, guint number);
 guint ls_fold_n_groups (const LsFold *fold);
+/* Its members, by position (borrowed). */
+const guint *ls_fold_group_ranks (const LsFold *fold, guint number, guint *n);
 /* The rank that class `class_number` has in the group that `rank` is in and that is like group `number`: the
  * lowest; LS_NO_RANK: none. */
 guint ls_fold_member (const LsFold *fold, guint rank, guint number, guint class_number);

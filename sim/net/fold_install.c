@@ -326,25 +326,37 @@ guint ls_fold_group (const LsFold *fold, guint number) {
   return ls_fold_unit (fold, g_array_index (fold->groups, guint32, number))->group;
 }
 
-guint ls_fold_member (const LsFold *fold, guint rank, guint number, guint class_number) {
-  guint32 like =
-      fold->class_of[ls_fold_unit_vertex (fold, g_array_index (fold->groups, guint32, number))];
-  for (guint32 i = 0; i < fold->units->len; i++) {
-    const LsFoldUnit *unit = ls_fold_unit (fold, i);
-    if (unit->group == LS_FOLD_NONE || fold->class_of[ls_fold_unit_vertex (fold, i)] != like)
-      continue;
-    const LsFoldGroup *group = &fold->input.groups[unit->group];
-    guint32 lowest = LS_NO_RANK;
-    gboolean inside = FALSE;
-    for (guint k = 0; k < group->n; k++) {
-      inside = inside || group->ranks[k] == rank;
-      if (fold->class_of[group->ranks[k]] == class_number)
-        lowest = MIN (lowest, group->ranks[k]);
-    }
-    if (inside)
-      return lowest;
+const guint *ls_fold_group_ranks (const LsFold *fold, guint number, guint *n) {
+  const LsFoldGroup *group = &fold->input.groups[ls_fold_group (fold, number)];
+  *n = group->n;
+  return group->ranks;
+}
+
+/* The lowest of the class in the unit, if `rank` is in it; else LS_NO_RANK. */
+static guint member_beside (const LsFold *fold, guint32 number, guint rank, guint class_number) {
+  const LsFoldGroup *group = &fold->input.groups[ls_fold_unit (fold, number)->group];
+  guint lowest = LS_NO_RANK;
+  gboolean inside = FALSE;
+  for (guint k = 0; k < group->n; k++) {
+    inside = inside || group->ranks[k] == rank;
+    if (fold->class_of[group->ranks[k]] == class_number)
+      lowest = MIN (lowest, group->ranks[k]);
   }
-  return LS_NO_RANK;
+  return inside ? lowest : LS_NO_RANK;
+}
+
+guint ls_fold_member (const LsFold *fold, guint rank, guint number, guint class_number) {
+  guint32 first = g_array_index (fold->groups, guint32, number);
+  guint32 like = fold->class_of[ls_fold_unit_vertex (fold, first)];
+  const GArray *list = g_ptr_array_index (fold->contributors, like);
+  guint found = member_beside (fold, first, rank, class_number);
+  /* Those with resources of the engine first: a rank that runs is in one of them, if its group has any. */
+  for (guint i = 0; found == LS_NO_RANK && list != NULL && i < list->len; i++)
+    found = member_beside (fold, g_array_index (list, guint32, i), rank, class_number);
+  for (guint32 i = 0; found == LS_NO_RANK && i < fold->units->len; i++)
+    if (fold->class_of[ls_fold_unit_vertex (fold, i)] == like)
+      found = member_beside (fold, i, rank, class_number);
+  return found;
 }
 
 guint ls_fold_resource (const LsFold *fold, guint number) {

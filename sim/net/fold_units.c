@@ -210,24 +210,26 @@ static void note_owner (Scan *scan, guint32 r, guint32 number) {
 static void list_nodes (Scan *scan) {
   LsFold *fold = scan->fold;
   guint nodes = ls_cluster_n_nodes (fold->cluster);
-  scan->first_of_node = g_new0 (guint32, nodes + 2);
+  scan->first_of_node = g_new0 (guint32, nodes + 1);
+  g_autofree guint32 *next = g_new0 (guint32, nodes + 1);
   scan->of_node = g_new (guint32, MAX (fold->n_resources, 1u));
   scan->ordinal = g_new0 (guint32, MAX (fold->n_resources, 1u));
   scan->node_type = g_new0 (guint64, MAX (nodes, 1u));
   for (guint r = 0; r < fold->n_resources; r++) {
     gint32 node = ls_net_resource (fold->net, r)->node;
     if (node >= 0)
-      scan->first_of_node[node + 2]++;
+      scan->first_of_node[node + 1]++;
   }
   for (guint node = 0; node < nodes; node++) {
-    scan->first_of_node[node + 2] += scan->first_of_node[node + 1];
+    next[node] = scan->first_of_node[node];
+    scan->first_of_node[node + 1] += scan->first_of_node[node];
     scan->node_type[node] = ls_cluster_node_group (fold->cluster, node) + 1;
   }
   for (guint r = 0; r < fold->n_resources; r++) {
     gint32 node = ls_net_resource (fold->net, r)->node;
     if (node < 0)
       continue;
-    guint32 at = scan->first_of_node[node + 1]++;
+    guint32 at = next[node]++;
     scan->of_node[at] = r;
     scan->ordinal[r] = at - scan->first_of_node[node];
     scan->node_type[node] = mix (scan->node_type[node], (guint64) fold->capacity[r]);
