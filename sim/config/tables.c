@@ -61,6 +61,7 @@ const LsConfigKey ls_config_keys[] = {
      .flags = LS_CONFIG_REQUIRED,
      .alias = "workload",
      .meaning = "what the job trains and how, see workload"},
+    {.path = "jobs.*.placement", .type = LS_CONFIG_ALIAS, .alias = "workload.placement"},
     {.path = "jobs.*.start",
      .type = LS_CONFIG_QUANTITY,
      .dimension = LS_DIMENSION_TIME,

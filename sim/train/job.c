@@ -5,15 +5,15 @@
 #include "train/job_groups.h"
 #include "train/rank_program.h"
 
-/* The kind of rank of a stage on an accelerator; a new one without a program when there is none yet. */
-static guint find_kind (GArray *kinds, guint stage, const LsAccelerator *accelerator) {
+/* The kind of rank like `wanted`; a new one without a program when there is none yet. */
+static guint find_kind (GArray *kinds, const LsRankKind *wanted) {
   for (guint i = 0; i < kinds->len; i++) {
     const LsRankKind *kind = &g_array_index (kinds, LsRankKind, i);
-    if (kind->stage_index == stage && kind->accelerator == accelerator)
+    if (kind->stage_index == wanted->stage_index && kind->accelerator == wanted->accelerator &&
+        kind->microbatches == wanted->microbatches && kind->host_cores == wanted->host_cores)
       return i;
   }
-  LsRankKind kind = {.stage_index = stage, .accelerator = accelerator};
-  g_array_append_val (kinds, kind);
+  g_array_append_val (kinds, *wanted);
   return kinds->len - 1;
 }
 
@@ -24,8 +24,14 @@ static void assign_kinds (LsJob *job, const LsWorkload *workload, const LsJobSou
   for (guint rank = 0; rank < job->n_ranks; rank++) {
     job->coordinates[rank] = ls_layout_coordinates (&workload->layout, rank);
     job->gpu_of_rank[rank] = workload->gpu_of_rank[rank];
-    job->kind_of_rank[rank] = find_kind (kinds, job->coordinates[rank].stage,
-                                         source->accelerators[job->gpu_of_rank[rank]]);
+    const guint gpu = job->gpu_of_rank[rank];
+    const LsRankKind kind = {
+        .stage_index = job->coordinates[rank].stage,
+        .accelerator = source->accelerators[gpu],
+        .microbatches = ls_workload_microbatches (workload, job->coordinates[rank].data),
+        .host_cores = source->cores_of_gpu != NULL ? source->cores_of_gpu[gpu] : source->host_cores,
+    };
+    job->kind_of_rank[rank] = find_kind (kinds, &kind);
   }
   job->n_kinds = kinds->len;
   job->kinds = (LsRankKind *) (gpointer) g_array_free (kinds, FALSE);
@@ -39,11 +45,14 @@ static const LsStage *stage_before (const LsJob *job, guint stage) {
   return NULL;
 }
 
-static gboolean build_program (LsJob *job, LsRankKind *kind, const LsWorkload *workload,
-                               const LsJobSource *source, GError **error) {
+static gboolean build_program (LsJob *job, LsRankKind *kind, const LsWorkload *of_job,
+                               GError **error) {
+  LsWorkload own = *of_job;
+  const LsWorkload *workload = &own;
   const LsStage *before = stage_before (job, kind->stage_index);
   LsDevice device;
 
+  own.microbatches = kind->microbatches;
   ls_device_init (&device, kind->accelerator, LS_CLOCK_SUSTAINED, workload->software);
   const LsProgramSpec spec = {
       .workload = workload,
@@ -52,7 +61,7 @@ static gboolean build_program (LsJob *job, LsRankKind *kind, const LsWorkload *w
       .received_bytes = before != NULL ? before->boundary_bytes : 0,
       .received_gather_bytes = before != NULL ? before->boundary_gather_bytes : 0,
       .device = &device,
-      .host_cores = source->host_cores,
+      .host_cores = kind->host_cores,
       .embedding_shared = workload->layout.pipeline > 1,
   };
   g_autofree char *name = g_strdup_printf ("stage %u", kind->stage_index);
@@ -73,11 +82,14 @@ LsJob *ls_job_build_from (const LsWorkload *workload, const LsJobSource *source,
   job->coordinates = g_new0 (LsCoordinates, job->n_ranks);
   job->tables = source->tables != NULL ? ls_tables_ref (source->tables) : ls_tables_new ();
   assign_kinds (job, workload, source);
-  for (guint i = 0; i < job->n_kinds; i++)
-    job->kinds[i].stage = source->new_stage (source->self, workload, job->kinds[i].stage_index,
+  for (guint i = 0; i < job->n_kinds; i++) {
+    LsWorkload own = *workload;
+    own.microbatches = job->kinds[i].microbatches;
+    job->kinds[i].stage = source->new_stage (source->self, &own, job->kinds[i].stage_index,
                                              job->kinds[i].accelerator);
+  }
   for (guint i = 0; i < job->n_kinds; i++)
-    if (!build_program (job, &job->kinds[i], workload, source, error))
+    if (!build_program (job, &job->kinds[i], workload, error))
       return NULL;
   ls_job_add_groups (job, workload);
   return g_steal_pointer (&job);
@@ -97,12 +109,17 @@ LsJob *ls_job_build_with (const LsWorkload *workload, const LsCluster *cluster, 
                           GError **error) {
   guint n = ls_cluster_n_gpus (cluster);
   g_autofree const LsAccelerator **accelerators = g_new0 (const LsAccelerator *, MAX (n, 1u));
-  LsJobSource source = {.accelerators = accelerators, .new_stage = plan_stage, .tables = tables};
+  g_autofree double *cores = g_new0 (double, MAX (n, 1u));
+  const LsJobSource source = {.accelerators = accelerators,
+                              .cores_of_gpu = cores,
+                              .new_stage = plan_stage,
+                              .tables = tables};
 
-  for (guint gpu = 0; gpu < n; gpu++)
+  for (guint gpu = 0; gpu < n; gpu++) {
     accelerators[gpu] = ls_cluster_gpu (cluster, gpu);
-  guint node = ls_cluster_gpu_node (cluster, workload->gpu_of_rank[0]);
-  source.host_cores = MAX (ls_cluster_node (cluster, node)->host_cores, 1u);
+    cores[gpu] =
+        MAX (ls_cluster_node (cluster, ls_cluster_gpu_node (cluster, gpu))->host_cores, 1u);
+  }
   return ls_job_build_from (workload, &source, error);
 }
 

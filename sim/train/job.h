@@ -1,7 +1,8 @@
 /* A job: a workload compiled for a cluster. Programs, one per kind of rank; which rank runs which on
  * which GPU; the groups in which ranks communicate; the tables that operations refer to.
  *
- * Model:      a kind of rank is a pipeline stage on one type of accelerator. Each group is used by one
+ * Model:      a kind of rank is a pipeline stage on one type of accelerator and node, with one number
+ *             of micro-batches. Each group is used by one
  *             stream of each of its members, as a communicator of a collective library is; so axes that
  *             two streams use have two groups.
  *                 world: all ranks (end of step)        tensor, tensor sync: per data rank and stage
@@ -25,6 +26,8 @@ typedef struct {
   LsStage *stage;
   guint stage_index;
   const LsAccelerator *accelerator;
+  gint64 microbatches; /* per step */
+  double host_cores;   /* of its node */
 } LsRankKind;
 
 typedef struct {
@@ -62,7 +65,8 @@ typedef LsStage *(*LsStageFunc) (gpointer self, const LsWorkload *workload, guin
                                  const LsAccelerator *accelerator);
 typedef struct {
   const LsAccelerator *const *accelerators; /* of each GPU */
-  double host_cores;                        /* of a node */
+  const double *cores_of_gpu;               /* of the node of each GPU; NULL: host_cores for all */
+  double host_cores;
   LsStageFunc new_stage;
   gpointer self;
   LsTables *tables; /* shared with other jobs; NULL: its own */

@@ -60,17 +60,16 @@ static void add_applicable (LsSummary *summary, const LsWorkload *workload) {
 /* FLOPs of a step on all ranks with what is run again, in the convention of the model's. */
 static double hardware_flops (const LsJob *job, const LsWorkload *workload) {
   double flops = ls_workload_model_flops (workload);
-  guint stage = 0;
+  g_autofree guint *ranks = g_new0 (guint, job->n_kinds);
 
-  /* One kind of rank per stage; a second one on another accelerator repeats its layers. */
+  for (guint rank = 0; rank < job->n_ranks; rank++)
+    ranks[job->kind_of_rank[rank]]++;
   for (guint i = 0; i < job->n_kinds; i++) {
     const LsRankKind *kind = &job->kinds[i];
-    if (kind->stage_index != stage)
-      continue;
     g_autoptr (LsChunks) chunks = ls_chunks_new (kind->stage, &workload->recompute);
-    flops += ls_chunks_recomputed_flops (chunks, workload) * (double) workload->microbatches *
-             workload->layout.data;
-    stage++;
+
+    flops += ls_chunks_recomputed_flops (chunks, workload) * (double) kind->microbatches *
+             (ranks[i] / workload->layout.tensor);
   }
   return flops;
 }

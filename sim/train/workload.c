@@ -53,6 +53,9 @@ LsWorkload *ls_workload_copy (const LsWorkload *workload) {
   copy->gpu_of_rank =
       g_memdup2 (workload->gpu_of_rank,
                  workload->gpu_of_rank != NULL ? workload->layout.ranks * sizeof (guint) : 0);
+  copy->microbatches_of =
+      g_memdup2 (workload->microbatches_of,
+                 workload->microbatches_of != NULL ? workload->layout.data * sizeof (gint64) : 0);
   copy->layers_per_stage = g_memdup2 (
       workload->layers_per_stage,
       workload->layers_per_stage != NULL ? workload->layout.pipeline * sizeof (guint) : 0);
@@ -64,6 +67,7 @@ void ls_workload_free (LsWorkload *workload) {
     return;
   ls_model_free (workload->model);
   g_free (workload->gpu_of_rank);
+  g_free (workload->microbatches_of);
   g_free (workload->layers_per_stage);
   g_free (workload->name);
   g_free (workload);
@@ -163,14 +167,19 @@ static gboolean resolve_stages (LsWorkload *workload, GError **error) {
 static gboolean resolve_batch (LsWorkload *workload, GError **error) {
   const gint64 one = workload->micro_batch * (gint64) workload->layout.data;
 
-  if (one <= 0 || workload->global_batch < one || workload->global_batch % one != 0) {
+  if (workload->microbatches_of != NULL) {
+    workload->microbatches = 0;
+    for (guint data = 0; data < workload->layout.data; data++)
+      workload->microbatches = MAX (workload->microbatches, workload->microbatches_of[data]);
+  } else if (one <= 0 || workload->global_batch < one || workload->global_batch % one != 0) {
     g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
                  "global batch %" G_GINT64_FORMAT " is no multiple of micro-batch %" G_GINT64_FORMAT
                  " x data %u",
                  workload->global_batch, workload->micro_batch, workload->layout.data);
     return FALSE;
+  } else {
+    workload->microbatches = workload->global_batch / one;
   }
-  workload->microbatches = workload->global_batch / one;
   if (workload->sequence_parallel && workload->seq_len % workload->layout.tensor != 0) {
     g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
                  "tensor %u does not divide seq_len = %" G_GINT64_FORMAT, workload->layout.tensor,
@@ -185,6 +194,11 @@ gboolean ls_workload_resolve (LsWorkload *workload, GError **error) {
     workload->sequence_parallel = FALSE;
   return resolve_layout (workload, error) && resolve_model (workload, error) &&
          resolve_stages (workload, error) && resolve_batch (workload, error);
+}
+
+gint64 ls_workload_microbatches (const LsWorkload *workload, guint data) {
+  return workload->microbatches_of != NULL ? workload->microbatches_of[data]
+                                           : workload->microbatches;
 }
 
 gint64 ls_workload_in_flight (const LsWorkload *workload, guint stage) {

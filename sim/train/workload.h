@@ -88,7 +88,8 @@ typedef struct {
   guint gpus;                       /* of the cluster; ranks <= gpus, the rest idle */
   guint *gpu_of_rank;               /* layout.ranks entries */
   gint64 global_batch, micro_batch; /* samples */
-  gint64 microbatches;              /* per replica and step: global / (micro x data) */
+  gint64 microbatches;              /* per replica and step: global / (micro x data); the most */
+  gint64 *microbatches_of;          /* by data rank, where they differ; NULL: all as above */
   gint64 seq_len;                   /* tokens per sample; 1 for models without tokens */
   gboolean sequence_parallel;
   LsScheduleKind schedule;
@@ -111,6 +112,8 @@ LsWorkload *ls_workload_copy (const LsWorkload *workload);
 void ls_workload_free (LsWorkload *workload);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsWorkload, ls_workload_free)
 
+/* Micro-batches per step of a replica. */
+gint64 ls_workload_microbatches (const LsWorkload *workload, guint data);
 /* The first size of the model that the tensor ranks cannot split ("heads"), NULL when there is none. */
 const char *ls_workload_unsplit (const LsWorkload *workload, gint64 *size);
 /* Moments that the optimizer keeps per parameter: Adam 2, SGD 1 with momentum, else 0. */

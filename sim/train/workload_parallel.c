@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "train/placement.h"
 #include "train/workload_reader.h"
 
 #define W "workload."
@@ -121,44 +122,60 @@ static void check_pipeline (LsWorkloadReader *r) {
                      stages, layers);
 }
 
+/* More ranks than GPUs of the placement. */
+static gboolean refuse_size (LsWorkloadReader *r, gint64 data, gint64 gpus) {
+  const LsLayout *layout = &r->workload->layout;
+  const gint64 ranks = (gint64) layout->tensor * layout->pipeline * MAX (data, 1);
+  g_autofree char *times = NULL;
+
+  if (ranks <= gpus)
+    return FALSE;
+  times = data > 1 ? g_strdup_printf (" x data %" G_GINT64_FORMAT, data) : g_strdup ("");
+  ls_reader_fault (r,
+                   data > 1               ? W "parallel.data"
+                   : layout->pipeline > 1 ? W "parallel.pipeline"
+                                          : W "parallel.tensor",
+                   "tensor %u x pipeline %u%s needs %" G_GINT64_FORMAT
+                   " GPUs; the %s has %" G_GINT64_FORMAT,
+                   layout->tensor, layout->pipeline, times, ranks,
+                   ls_reader_has (r, W "placement") ? "placement" : "cluster", gpus);
+  return TRUE;
+}
+
+/* With several jobs, GPUs that one leaves idle may be another's. */
+static gboolean is_alone (LsWorkloadReader *r) {
+  g_auto (GStrv) names = ls_config_get_names (r->config, "jobs");
+
+  return g_strv_length (names) < 2;
+}
+
 /* Ranks against GPUs; data = auto takes what is there. */
 static void resolve_ranks (LsWorkloadReader *r) {
   LsLayout *layout = &r->workload->layout;
   const gint64 replica = (gint64) layout->tensor * layout->pipeline;
-  const gint64 gpus = r->cluster != NULL ? ls_cluster_n_gpus (r->cluster) : 0;
   gint64 data = ls_config_is_word (r->config, W "parallel.data", "auto")
                     ? 0
                     : ls_config_get_int (r->config, W "parallel.data");
+  g_autoptr (LsPlacement) placement = r->cluster != NULL ? ls_placement_new (r) : NULL;
 
   LS_REQUIRE (replica > 0, "the schema lets no size be 0");
-  if (r->cluster == NULL) {
+  layout->data = 1;
+  if (placement == NULL) {
     r->fine = FALSE;
-    layout->data = 1;
     return;
   }
-  r->workload->gpus = (guint) gpus;
-  if (replica * MAX (data, 1) > gpus) {
-    g_autofree char *times =
-        data > 1 ? g_strdup_printf (" x data %" G_GINT64_FORMAT, data) : g_strdup ("");
-
-    ls_reader_fault (r,
-                     data > 1               ? W "parallel.data"
-                     : layout->pipeline > 1 ? W "parallel.pipeline"
-                                            : W "parallel.tensor",
-                     "tensor %u x pipeline %u%s needs %" G_GINT64_FORMAT
-                     " GPUs; the cluster has %" G_GINT64_FORMAT,
-                     layout->tensor, layout->pipeline, times, replica * MAX (data, 1), gpus);
-    layout->data = 1;
+  r->workload->gpus = placement->n_gpus;
+  if (refuse_size (r, data, placement->n_gpus))
     return;
-  }
   if (data == 0)
-    data = gpus / replica;
-  layout->data = (guint) data;
-  layout->ranks = (guint) (replica * data);
-  if (layout->ranks < gpus)
-    ls_config_warning_at (r->config, r->errors, W "parallel",
-                          "%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " GPUs are idle",
-                          gpus - (gint64) layout->ranks, gpus);
+    data = ls_placement_data (placement, layout->tensor, layout->pipeline);
+  layout->data = (guint) MAX (data, 1);
+  layout->ranks = (guint) (replica * layout->data);
+  if (!ls_placement_apply (placement, r))
+    return;
+  if (layout->ranks < placement->n_gpus && (ls_reader_has (r, W "placement") || is_alone (r)))
+    ls_config_warning_at (r->config, r->errors, W "parallel", "%u of %u GPUs are idle",
+                          placement->n_gpus - layout->ranks, placement->n_gpus);
 }
 
 void ls_reader_parallel (LsWorkloadReader *r) {

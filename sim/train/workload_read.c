@@ -100,22 +100,39 @@ static void read_precision (LsWorkloadReader *r) {
   r->workload->precision = p;
 }
 
-/* A compute format that the accelerators lack runs as another: a warning, once. */
+/* Does a rank run on this group of nodes? */
+static gboolean has_ranks (const LsWorkloadReader *r, guint group) {
+  const LsWorkload *w = r->workload;
+
+  if (w->gpu_of_rank == NULL)
+    return TRUE;
+  for (guint rank = 0; rank < w->layout.ranks; rank++)
+    if (ls_cluster_node_group (r->cluster,
+                               ls_cluster_gpu_node (r->cluster, w->gpu_of_rank[rank])) == group)
+      return TRUE;
+  return FALSE;
+}
+
+/* A compute format that the accelerators of a group lack runs as another: a warning for each kind. */
 static void check_formats (LsWorkloadReader *r) {
   const char *path =
       ls_reader_has (r, W "precision.compute") ? W "precision.compute" : W "precision";
+  const LsAccelerator *told = NULL;
 
   for (guint g = 0; r->cluster != NULL && g < ls_cluster_n_groups (r->cluster); g++) {
     const LsAccelerator *gpu = ls_cluster_group (r->cluster, g)->node.gpu;
     const LsFormat wanted = r->workload->precision.compute;
     const char *why = NULL;
-    const LsFormat effective = ls_accelerator_effective_format (gpu, wanted, &why);
 
-    if (effective != wanted)
-      ls_config_warning_at (r->config, r->errors, path,
-                            "%s has no native %s and computes in %s%s%s", gpu->name,
-                            ls_format_name (wanted), ls_format_name (effective),
-                            why != NULL ? ": " : "", why != NULL ? why : "");
+    if (gpu == NULL || gpu == told || !has_ranks (r, g))
+      continue;
+    const LsFormat effective = ls_accelerator_effective_format (gpu, wanted, &why);
+    if (effective == wanted)
+      continue;
+    told = gpu;
+    ls_config_warning_at (r->config, r->errors, path, "%s has no native %s and computes in %s%s%s",
+                          gpu->name, ls_format_name (wanted), ls_format_name (effective),
+                          why != NULL ? ": " : "", why != NULL ? why : "");
   }
 }
 
@@ -238,6 +255,8 @@ static void read_batch (LsWorkloadReader *r) {
 
   w->global_batch =
       ls_reader_has (r, W "batch.global") ? ls_config_get_int (r->config, W "batch.global") : one;
+  if (ls_reader_share (r))
+    return;
   if (r->cluster != NULL && w->global_batch % one != 0)
     ls_reader_fault (r, W "batch.global",
                      "%" G_GINT64_FORMAT " is no multiple of micro-batch %" G_GINT64_FORMAT
@@ -272,7 +291,8 @@ static void check_costs (LsWorkloadReader *r) {
   const LsWorkload *w = r->workload;
 
   for (guint number = 0; number < w->layout.pipeline; number += MAX (w->layout.pipeline - 1, 1)) {
-    g_autoptr (LsStage) stage = ls_stage_new (w, number, ls_cluster_gpu (r->cluster, 0));
+    g_autoptr (LsStage) stage =
+        ls_stage_new (w, number, ls_cluster_gpu (r->cluster, w->gpu_of_rank[0]));
 
     for (guint run = 0; run < stage->n_runs; run++) {
       const LsLayerPlan *plan = stage->runs[run].plan;

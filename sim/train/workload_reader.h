@@ -25,5 +25,9 @@ guint ls_reader_word (LsWorkloadReader *r, const char *path, const char *(*name)
 
 /* `workload.parallel`: sizes, order, stages; against model, sequence and cluster. */
 void ls_reader_parallel (LsWorkloadReader *r);
+/* `batch.share`: fills microbatches_of. FALSE when it is not given. */
+gboolean ls_reader_share (LsWorkloadReader *r);
+/* "a100[0-3], h100[0-7]": the nodes of a cluster, for messages (transfer full). */
+char *ls_reader_groups (const LsCluster *cluster);
 /* Keys of `zero` that cannot matter in this layout. */
 void ls_reader_check_zero (LsWorkloadReader *r);
