@@ -86,7 +86,8 @@ static int route (LsCli *cli, const LsScenario *scenario, GError **error) {
 }
 
 static void json_job (LsCli *cli, LsJson *json, const LsScenario *scenario, guint job) {
-  ls_check_memory_json (json, scenario, job);
+  if (!scenario->jobs[job].workload->traffic)
+    ls_check_memory_json (json, scenario, job);
   if (ls_args_has (cli->args, "layout"))
     ls_check_layout_json (json, scenario, job);
 }
@@ -124,6 +125,8 @@ static void append_card (GString *out, const LsScenario *scenario, guint job,
       ls_quantity_format_decimal ((double) fullest->capacity_bytes, LS_DIMENSION_BYTES);
 
   ls_check_card (out, scenario, job);
+  if (scenario->jobs[job].workload->traffic)
+    return;
   g_string_append_printf (out, "memory    %s of %s on the fullest GPU (stage %u): %s\n", reserved,
                           capacity, fullest->stage,
                           fullest->fits ? "fits" : "does not fit; --memory says what would");
@@ -149,7 +152,9 @@ static char *as_text (LsCli *cli, const LsScenario *scenario, const LsMemoryEsti
                               scenario->jobs[job].name);
     if (!memory && !layout && !of_nodes)
       append_card (out, scenario, job, &fullest[job]);
-    if (memory)
+    if (memory && scenario->jobs[job].workload->traffic)
+      g_string_append (out, "a traffic job trains nothing; its memory is not modelled\n");
+    else if (memory)
       ls_check_memory (out, scenario, job);
     if (layout)
       ls_check_layout (out, scenario, job);
@@ -228,9 +233,7 @@ static int run_check (LsCli *cli, GError **error) {
   }
   fullest = g_new (LsMemoryEstimate, scenario->n_jobs);
   for (guint job = 0; job < scenario->n_jobs; job++) {
-    g_autofree const LsAccelerator **gpus = ls_scenario_stage_gpus (scenario, job);
-
-    ls_memory_fullest (scenario->jobs[job].workload, gpus, &fullest[job]);
+    fullest[job] = ls_scenario_fullest (scenario, job);
   }
   text = cli->json ? as_json (cli, scenario) : as_text (cli, scenario, fullest);
   if (!ls_cli_write (cli, text, error))

@@ -4,15 +4,36 @@
 #include <string.h>
 
 #include "base/quantity.h"
+#include "train/traffic.h"
 
 char *ls_plural (gint64 n, const char *noun) {
   return g_strdup_printf ("%" G_GINT64_FORMAT " %s%s", n, noun, n == 1 ? "" : "s");
+}
+
+/* What a traffic job does. */
+static void traffic_card (GString *out, const LsScenario *scenario, const LsWorkload *w) {
+  const LsTraffic *traffic = w->traffic;
+  g_autofree char *size = ls_quantity_format_decimal ((double) traffic->bytes, LS_DIMENSION_BYTES);
+  gboolean messages = traffic->operation == LS_COLLECTIVE_SEND_RECV;
+
+  g_string_append_printf (out, "cluster   %u GPUs in %u nodes\n",
+                          ls_cluster_n_gpus (scenario->cluster),
+                          ls_cluster_n_nodes (scenario->cluster));
+  g_string_append_printf (
+      out, "traffic   %s%s%s of %s, %u group%s of %u ranks, %" G_GINT64_FORMAT " times\n",
+      ls_collective_op_name (traffic->operation), messages ? " " : "",
+      messages ? ls_traffic_pattern_name (traffic->pattern) : "", size, traffic->groups,
+      traffic->groups == 1 ? "" : "s", traffic->group_size, w->steps);
 }
 
 void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
   const LsNodeGroup *group = ls_cluster_group (scenario->cluster, 0);
   g_autofree char *nodes = ls_plural (ls_cluster_n_nodes (scenario->cluster), "node");
+  if (w->traffic) {
+    traffic_card (out, scenario, w);
+    return;
+  }
   g_autofree char *parameters =
       ls_quantity_format ((double) ls_model_parameters (w->model), LS_DIMENSION_COUNT);
   g_autofree char *replicas = ls_plural (w->layout.data, "replica");
@@ -115,8 +136,24 @@ static guint first_layer (const LsWorkload *workload, guint stage) {
   return first;
 }
 
+/* The number in the run of a job's first rank. */
+static guint first_rank (const LsScenario *scenario, guint job) {
+  guint first = 0;
+
+  for (guint i = 0; i < job; i++)
+    first += scenario->jobs[i].workload->layout.ranks;
+  return first;
+}
+
+static char *layers_text (const LsWorkload *w, guint stage) {
+  guint first = first_layer (w, stage), n = w->layers_per_stage[stage];
+
+  return n == 0 ? g_strdup ("-") : g_strdup_printf ("%u-%u", first, first + n - 1);
+}
+
 void ls_check_layout (GString *out, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
+  guint before = first_rank (scenario, job);
 
   g_string_append_printf (out, "%6s  %-12s %4s %-16s %6s %6s %6s %9s   %s\n", "rank", "node", "gpu",
                           "type", "tensor", "data", "stage", "layers",
@@ -124,14 +161,12 @@ void ls_check_layout (GString *out, const LsScenario *scenario, guint job) {
   for (guint rank = 0; rank < w->layout.ranks; rank++) {
     guint gpu = w->gpu_of_rank[rank];
     LsCoordinates at = ls_layout_coordinates (&w->layout, rank);
-    guint first = first_layer (w, at.stage);
     g_autofree char *node =
         ls_cluster_node_name (scenario->cluster, ls_cluster_gpu_node (scenario->cluster, gpu));
-    g_autofree char *layers =
-        g_strdup_printf ("%u-%u", first, first + w->layers_per_stage[at.stage] - 1);
+    g_autofree char *layers = layers_text (w, at.stage);
 
-    g_string_append_printf (out, "%6u  %-12s %4u %-16s %6u %6u %6u %9s   %u/%u/%u\n", rank, node,
-                            ls_cluster_gpu_local (scenario->cluster, gpu),
+    g_string_append_printf (out, "%6u  %-12s %4u %-16s %6u %6u %6u %9s   %u/%u/%u\n", before + rank,
+                            node, ls_cluster_gpu_local (scenario->cluster, gpu),
                             ls_cluster_gpu (scenario->cluster, gpu)->name, at.tensor, at.data,
                             at.stage, layers, ls_layout_group (&w->layout, LS_AXIS_TENSOR, rank),
                             ls_layout_group (&w->layout, LS_AXIS_DATA, rank),
@@ -141,6 +176,7 @@ void ls_check_layout (GString *out, const LsScenario *scenario, guint job) {
 
 void ls_check_layout_json (LsJson *json, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
+  guint before = first_rank (scenario, job);
 
   ls_json_open_array (json, "layout");
   for (guint rank = 0; rank < w->layout.ranks; rank++) {
@@ -150,7 +186,9 @@ void ls_check_layout_json (LsJson *json, const LsScenario *scenario, guint job) 
         ls_cluster_node_name (scenario->cluster, ls_cluster_gpu_node (scenario->cluster, gpu));
 
     ls_json_open_object (json, NULL);
-    ls_json_integer (json, "rank", rank);
+    ls_json_integer (json, "rank", before + rank);
+    ls_json_string (json, "job", scenario->jobs[job].name);
+    ls_json_integer (json, "job_rank", rank);
     ls_json_string (json, "node", node);
     ls_json_integer (json, "gpu", ls_cluster_gpu_local (scenario->cluster, gpu));
     ls_json_string (json, "type", ls_cluster_gpu (scenario->cluster, gpu)->name);

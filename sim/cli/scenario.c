@@ -86,7 +86,7 @@ static gboolean keep_apart (LsScenario *scenario) {
   return good;
 }
 
-/* One workload after another, by name. A single one called main keeps its short paths in messages. */
+/* One workload after another, by name. */
 static void read_jobs (LsScenario *scenario) {
   LsConfig *config = scenario->config;
   g_auto (GStrv) names = ls_config_get_names (config, "jobs");
@@ -103,11 +103,7 @@ static void read_jobs (LsScenario *scenario) {
     ls_config_path_append (path, names[j]);
     start = g_strconcat (path->str, ".start", NULL);
     job->start_ps = ls_config_get_time_ps (config, start);
-    g_string_append (path, ".workload");
-    if (scenario->n_jobs > 1 || strcmp (names[j], "main") != 0)
-      ls_config_redirect (config, "workload", path->str);
-    job->workload = ls_workload_new (config, scenario->cluster, scenario->errors);
-    ls_config_redirect (config, NULL, NULL);
+    job->workload = ls_workload_new_job (config, names[j], scenario->cluster, scenario->errors);
     good = good && job->workload != NULL;
   }
   if (good && scenario->n_jobs > 0 && keep_apart (scenario))
@@ -260,6 +256,18 @@ const LsAccelerator **ls_scenario_stage_gpus (const LsScenario *scenario, guint 
     gpus[stage] = ls_cluster_gpu (scenario->cluster, workload->gpu_of_rank[rank]);
   }
   return gpus;
+}
+
+LsMemoryEstimate ls_scenario_fullest (const LsScenario *scenario, guint job) {
+  const LsWorkload *workload = scenario->jobs[job].workload;
+  LsMemoryEstimate fullest = {.fits = TRUE};
+  g_autofree const LsAccelerator **gpus = NULL;
+
+  if (workload->traffic != NULL)
+    return fullest;
+  gpus = ls_scenario_stage_gpus (scenario, job);
+  ls_memory_fullest (workload, gpus, &fullest);
+  return fullest;
 }
 
 char *ls_scenario_json (const LsScenario *scenario) {

@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "learn/settings.h"
 #include "net/cluster.h"
+#include "train/memory.h"
 #include "train/workload_keys.h"
 
 G_BEGIN_DECLS
@@ -52,6 +53,8 @@ gboolean ls_scenario_report (LsCli *cli, const LsScenario *scenario);
 
 /* The accelerator of each pipeline stage of a job, by its first rank (transfer container). */
 const LsAccelerator **ls_scenario_stage_gpus (const LsScenario *scenario, guint job);
+/* The memory of the fullest GPU of a job; of a traffic job: nothing, which fits. */
+LsMemoryEstimate ls_scenario_fullest (const LsScenario *scenario, guint job);
 /* The resolved scenario as JSON with defaults (transfer full). */
 char *ls_scenario_json (const LsScenario *scenario);
 /* The `title` of a scenario file, else its first comment line, or NULL (transfer full). */

@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "train/job_groups.h"
 #include "train/rank_program.h"
+#include "train/traffic.h"
 
 /* The kind of rank like `wanted`; a new one without a program when there is none yet. */
 static guint find_kind (GArray *kinds, const LsRankKind *wanted) {
@@ -120,6 +121,8 @@ LsJob *ls_job_build_with (const LsWorkload *workload, const LsCluster *cluster, 
     cores[gpu] =
         MAX (ls_cluster_node (cluster, ls_cluster_gpu_node (cluster, gpu))->host_cores, 1u);
   }
+  if (workload->traffic != NULL)
+    return ls_traffic_job_new (workload, accelerators, tables, error);
   return ls_job_build_from (workload, &source, error);
 }
 

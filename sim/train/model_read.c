@@ -348,6 +348,9 @@ static const char *const transformer_keys[] = {
     "ffn",       "vocab",           "max_seq", "activation", "norm",
     "positions", "tied_embeddings", "biases",  "dropout",    "causal"};
 static const char *const layers_keys[] = {"input", "elements"};
+static const char *const traffic_keys[] = {"operation",  "size",      "groups",  "group_size",
+                                           "interleave", "algorithm", "pattern", "shift",
+                                           "gap",        "repeat"};
 
 static void no_effect (LsConfig *config, const char *const *keys, guint n, const char *reason) {
   for (guint i = 0; i < n; i++) {
@@ -382,6 +385,7 @@ LsModel *ls_workload_read_model (LsConfig *config, LsConfigErrors *errors) {
 
   if (model == NULL)
     return NULL;
+  no_effect (config, traffic_keys, G_N_ELEMENTS (traffic_keys), "only with model.kind traffic");
   if (preset && kind && elements != (model->kind == LS_MODEL_LAYERS)) {
     ls_config_error_at (config, errors, MODEL ".kind",
                         "the preset %s is of the other kind; drop one of the two", model->name);

@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "train/chunk.h"
+#include "train/traffic.h"
 
 static gint compare_times (gconstpointer a, gconstpointer b) {
   gint64 x = *(const gint64 *) a, y = *(const gint64 *) b;
@@ -135,6 +136,35 @@ static void add_verdict (LsSummary *summary, const LsJobRun *run) {
   summary->memory_verdict = ls_memory_verdict (workload, accelerators, &estimate);
 }
 
+static void add_traffic (LsSummary *summary, const LsJobRun *run) {
+  const LsTraffic *traffic = run->workload->traffic;
+  LsTrafficSummary *out = &summary->traffic;
+  double gap_s = ls_time_s_from_ps (traffic->gap_ps);
+
+  *out = (LsTrafficSummary){
+      .operation = ls_collective_op_name (traffic->operation),
+      .size_bytes = traffic->bytes,
+      .groups = traffic->groups,
+      .group_size = traffic->group_size,
+      .time_s = summary->step_time_s - gap_s,
+      .time_p50_s = summary->step_time_p50_s - gap_s,
+      .time_p99_s = summary->step_time_p99_s - gap_s,
+      .sent_bytes = run->sent_bytes / summary->steps,
+  };
+  if (traffic->operation == LS_COLLECTIVE_SEND_RECV)
+    out->pattern = ls_traffic_pattern_name (traffic->pattern);
+  if (out->time_s > 0)
+    out->algbw_bytes_per_s = (double) traffic->bytes / out->time_s;
+  out->busbw_bytes_per_s = out->algbw_bytes_per_s *
+                           (ls_collective_is_group (traffic->operation)
+                                ? ls_collective_bus_factor (traffic->operation, traffic->group_size)
+                                : 1);
+  summary->memory.fits = TRUE;
+  summary->communication_bytes_per_gpu = out->sent_bytes / summary->gpus;
+  for (guint part = 0; part < LS_N_PARTS; part++)
+    summary->applies[part] = summary->parts_s[part] > 0;
+}
+
 /* What one job came to; only its name and GPUs while no step has ended. */
 static void add_job (LsSummary *summary, LsSimulation *simulation, guint job) {
   const LsJobRun *run = ls_simulation_job (simulation, job);
@@ -143,9 +173,14 @@ static void add_job (LsSummary *summary, LsSimulation *simulation, guint job) {
   summary->gpus_idle = run->workload->gpus - summary->gpus;
   summary->start_s = ls_time_s_from_ps (run->start_ps);
   summary->end_s = ls_time_s_from_ps (run->end_ps);
+  summary->memory.fits = TRUE;
   if (run->step_ps->len == 0)
     return;
   add_times (summary, run);
+  if (run->workload->traffic != NULL) {
+    add_traffic (summary, run);
+    return;
+  }
   add_applicable (summary, run->workload);
   add_rates (summary, run);
   add_memory (summary, simulation, run);
@@ -167,15 +202,14 @@ static void add_jobs (LsSummary *summary, LsSimulation *simulation) {
     summary->gpus += job->gpus;
     summary->steps += job->steps;
     summary->end_s = MAX (summary->end_s, job->end_s);
-    if (job->steps > 0 &&
+    if (job->memory.capacity_bytes > 0 &&
         (least == NULL || job->memory.capacity_bytes - job->memory.reserved_bytes <
                               least->capacity_bytes - least->reserved_bytes))
       least = &job->memory;
     if (job->memory_verdict != NULL && summary->memory_verdict == NULL)
       summary->memory_verdict = g_strdup_printf ("job %s: %s", job->name, job->memory_verdict);
   }
-  if (least != NULL)
-    summary->memory = *least;
+  summary->memory = least != NULL ? *least : (LsMemorySummary){.fits = TRUE};
 }
 
 LsSummary *ls_summary_new (LsSimulation *simulation) {

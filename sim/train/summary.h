@@ -27,6 +27,17 @@ typedef struct {
   guint rank;
 } LsMemorySummary;
 
+/* A traffic job: an operation is what all its groups do in a step, without the gap before it. */
+typedef struct {
+  const char *operation; /* NULL: the job trains */
+  const char *pattern;   /* of messages, else NULL */
+  gint64 size_bytes;
+  guint groups, group_size;
+  double time_s, time_p50_s, time_p99_s;
+  double algbw_bytes_per_s, busbw_bytes_per_s; /* as nccl-tests count, at the mean time */
+  double sent_bytes;                           /* by all ranks, per operation */
+} LsTrafficSummary;
+
 typedef struct LsSummary LsSummary;
 struct LsSummary {
   char *version; /* of the program; NULL: absent */
@@ -40,6 +51,7 @@ struct LsSummary {
   guint n_jobs;          /* 0: one job, to which all below belongs */
   LsSummary **jobs;      /* with several: one each, and nothing below but memory and totals */
   double step_time_s, step_time_p50_s, step_time_p99_s;
+  LsTrafficSummary traffic;
   gboolean has_tokens;
   double tokens_per_s, tokens_per_s_per_gpu, samples_per_s;
   double model_tflops_per_gpu, hardware_tflops_per_gpu, peak_tflops_per_gpu;

@@ -102,10 +102,35 @@ static void put_memory (GString *out, const LsMemorySummary *memory) {
   g_string_append_c (out, '}');
 }
 
+static void put_traffic (GString *out, const LsTrafficSummary *traffic) {
+  put_key (out, "traffic");
+  g_string_append_c (out, '{');
+  put_key (out, "operation");
+  put_string (out, traffic->operation);
+  if (traffic->pattern != NULL) {
+    put_key (out, "pattern");
+    put_string (out, traffic->pattern);
+  }
+  put_integer (out, "size_bytes", traffic->size_bytes);
+  put_unsigned (out, "groups", traffic->groups);
+  put_unsigned (out, "group_size", traffic->group_size);
+  put_member (out, "time_s", traffic->time_s);
+  put_member (out, "time_p50_s", traffic->time_p50_s);
+  put_member (out, "time_p99_s", traffic->time_p99_s);
+  put_member (out, "algbw_bytes_per_s", traffic->algbw_bytes_per_s);
+  put_member (out, "busbw_bytes_per_s", traffic->busbw_bytes_per_s);
+  put_member (out, "sent_bytes", traffic->sent_bytes);
+  g_string_append_c (out, '}');
+}
+
 static void put_rates (GString *out, const LsSummary *summary) {
   put_member (out, "step_time_s", summary->step_time_s);
   put_member (out, "step_time_p50_s", summary->step_time_p50_s);
   put_member (out, "step_time_p99_s", summary->step_time_p99_s);
+  if (summary->traffic.operation != NULL) {
+    put_traffic (out, &summary->traffic);
+    return;
+  }
   if (summary->has_tokens) {
     put_member (out, "tokens_per_s", summary->tokens_per_s);
     put_member (out, "tokens_per_s_per_gpu", summary->tokens_per_s_per_gpu);
@@ -133,7 +158,8 @@ static void put_warnings (GString *out, const GPtrArray *warnings) {
 static void put_results (GString *out, const LsSummary *summary) {
   put_rates (out, summary);
   put_breakdown (out, summary);
-  put_memory (out, &summary->memory);
+  if (summary->memory.capacity_bytes > 0)
+    put_memory (out, &summary->memory);
   put_member (out, "communication_bytes_per_gpu", summary->communication_bytes_per_gpu);
 }
 
@@ -162,7 +188,8 @@ char *ls_summary_job_to_json (const LsSummary *job) {
 
 static void put_jobs (GString *out, const LsSummary *summary) {
   put_member (out, "duration_s", summary->end_s);
-  put_memory (out, &summary->memory);
+  if (summary->memory.capacity_bytes > 0)
+    put_memory (out, &summary->memory);
   put_key (out, "jobs");
   g_string_append_c (out, '{');
   for (guint j = 0; j < summary->n_jobs; j++) {

@@ -43,7 +43,30 @@ static char *grouped (double value) {
   return g_string_free (out, FALSE);
 }
 
+static void put_traffic (GString *out, const LsSummary *summary) {
+  const LsTrafficSummary *traffic = &summary->traffic;
+  g_autofree char *mean = quantity (traffic->time_s, LS_DIMENSION_TIME);
+  g_autofree char *p50 = quantity (traffic->time_p50_s, LS_DIMENSION_TIME);
+  g_autofree char *p99 = quantity (traffic->time_p99_s, LS_DIMENSION_TIME);
+  g_autofree char *size = decimal ((double) traffic->size_bytes, LS_DIMENSION_BYTES);
+  g_autofree char *algbw = decimal (traffic->algbw_bytes_per_s, LS_DIMENSION_BYTES_PER_S);
+  g_autofree char *busbw = decimal (traffic->busbw_bytes_per_s, LS_DIMENSION_BYTES_PER_S);
+
+  put_line (out, "traffic", "%s%s%s of %s in %u group%s of %u", traffic->operation,
+            traffic->pattern != NULL ? " " : "", traffic->pattern != NULL ? traffic->pattern : "",
+            size, traffic->groups, traffic->groups == 1 ? "" : "s", traffic->group_size);
+  if (summary->steps > 1)
+    put_line (out, "time", "%s   (mean of %u; median %s, p99 %s)", mean, summary->steps, p50, p99);
+  else
+    put_line (out, "time", "%s   (once)", mean);
+  put_line (out, "bandwidth", "algbw %s, busbw %s", algbw, busbw);
+}
+
 static void put_time (GString *out, const LsSummary *summary) {
+  if (summary->traffic.operation != NULL) {
+    put_traffic (out, summary);
+    return;
+  }
   g_autofree char *mean = quantity (summary->step_time_s, LS_DIMENSION_TIME);
   g_autofree char *p50 = quantity (summary->step_time_p50_s, LS_DIMENSION_TIME);
   g_autofree char *p99 = quantity (summary->step_time_p99_s, LS_DIMENSION_TIME);
@@ -124,7 +147,8 @@ static void put_job (GString *out, const LsSummary *job) {
     return;
   }
   put_time (out, job);
-  put_memory_verdict (out, &job->memory);
+  if (job->memory.capacity_bytes > 0)
+    put_memory_verdict (out, &job->memory);
   g_autofree char *sent = quantity (job->communication_bytes_per_gpu, LS_DIMENSION_BYTES);
   put_line (out, "communication", "%s sent per GPU and step", sent);
   put_parts (out, job);
@@ -134,7 +158,8 @@ static void put_run (GString *out, const LsSummary *summary) {
   g_autofree char *sent = quantity (summary->communication_bytes_per_gpu, LS_DIMENSION_BYTES);
 
   put_time (out, summary);
-  put_memory (out, &summary->memory);
+  if (summary->memory.capacity_bytes > 0)
+    put_memory (out, &summary->memory);
   put_line (out, "communication", "%s sent per GPU and step", sent);
   put_parts (out, summary);
 }

@@ -52,12 +52,17 @@ guint32 ls_tables_name (LsTables *tables, const char *name) {
 }
 
 guint16 ls_tables_descriptor (LsTables *tables, LsCollectiveOp op, gint64 bytes) {
-  LsDescriptor wanted = {.op = op, .algorithm = LS_ALGORITHM_AUTO, .bytes = bytes};
+  return ls_tables_descriptor_by (tables, op, LS_ALGORITHM_AUTO, bytes);
+}
+
+guint16 ls_tables_descriptor_by (LsTables *tables, LsCollectiveOp op, LsAlgorithm algorithm,
+                                 gint64 bytes) {
+  LsDescriptor wanted = {.op = op, .algorithm = algorithm, .bytes = bytes};
 
   LS_REQUIRE (bytes >= 0, "a %s of %" G_GINT64_FORMAT " bytes", ls_collective_op_name (op), bytes);
   for (guint i = 0; i < tables->descriptors->len; i++) {
     const LsDescriptor *have = &g_array_index (tables->descriptors, LsDescriptor, i);
-    if (have->op == op && have->bytes == bytes)
+    if (have->op == op && have->algorithm == algorithm && have->bytes == bytes)
       return (guint16) i;
   }
   g_array_append_val (tables->descriptors, wanted);

@@ -21,6 +21,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsTables, ls_tables_free)
 guint32 ls_tables_name (LsTables *tables, const char *name);
 /* The number of a descriptor with the automatic choice of algorithm; `bytes` >= 0. */
 guint16 ls_tables_descriptor (LsTables *tables, LsCollectiveOp op, gint64 bytes);
+guint16 ls_tables_descriptor_by (LsTables *tables, LsCollectiveOp op, LsAlgorithm algorithm,
+                                 gint64 bytes);
 
 guint ls_tables_n_names (const LsTables *tables);
 const char *ls_tables_get_name (const LsTables *tables, guint number);

@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "train/flops.h"
+#include "train/traffic.h"
 
 #define NAME_ENTRY(id, name) name,
 /* Bytes that one tensor core instruction of a GEMM wants aligned: Megatron pads the vocabulary to a
@@ -49,6 +50,7 @@ LsWorkload *ls_workload_copy (const LsWorkload *workload) {
   LsWorkload *copy = g_memdup2 (workload, sizeof *workload);
 
   copy->name = g_strdup (workload->name);
+  copy->traffic = g_memdup2 (workload->traffic, workload->traffic != NULL ? sizeof (LsTraffic) : 0);
   copy->model = ls_model_copy (workload->model);
   copy->gpu_of_rank =
       g_memdup2 (workload->gpu_of_rank,
@@ -67,6 +69,7 @@ void ls_workload_free (LsWorkload *workload) {
     return;
   ls_model_free (workload->model);
   g_free (workload->gpu_of_rank);
+  g_free (workload->traffic);
   g_free (workload->microbatches_of);
   g_free (workload->layers_per_stage);
   g_free (workload->name);

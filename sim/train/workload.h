@@ -78,9 +78,12 @@ typedef struct {
   gint64 device_bytes_per_sample; /* host to device */
 } LsInput;
 
+typedef struct LsTraffic LsTraffic; /* traffic.h */
+
 typedef struct {
   char *name;
   LsModel *model;
+  LsTraffic *traffic; /* NULL: it trains `model`; else only steps and placement mean something */
   LsPrecision precision;
   const LsSoftware *software;
   LsAttention attention; /* what the software asks for, before the device's own limits */

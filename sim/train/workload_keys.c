@@ -4,18 +4,23 @@
  */
 #include "train/workload_keys.h"
 
+#include "train/traffic.h"
+
 #define W "workload."
 #define MODEL W "model."
 #define ELEMENT MODEL "elements.*."
 #define LARGEST \
   1000000000 /* no size of a model or batch is larger; keeps products inside 64 bits */
 #define NAME_OF(id, name) name,
+#define TRAFFIC "only with model.kind traffic"
 
-static const char *const model_kinds[] = {"transformer", "layers", NULL};
+static const char *const model_kinds[] = {"transformer", "layers", "traffic", NULL};
 static const char *const model_kinds_later[] = {"timed", "mixture-of-experts", NULL};
 static const char *const activations[] = {"gelu", "swiglu", NULL};
 static const char *const norms[] = {"layernorm", "rmsnorm", NULL};
 static const char *const positions[] = {"learned", "rotary", "none", NULL};
+static const char *const algorithms[] = {LS_COLLECTIVE_ALGORITHMS (NAME_OF) NULL};
+static const char *const patterns[] = {LS_TRAFFIC_PATTERNS (NAME_OF) NULL};
 static const char *const element_kinds[] = {LS_ELEMENTS (NAME_OF) NULL};
 static const char *const precision_words[] = {"fp32", "tf32", "fp16", "bf16", NULL};
 static const char *const storage_formats[] = {"fp32", "fp16", "bf16", NULL};
@@ -84,7 +89,8 @@ const LsConfigKey ls_workload_keys[] = {
      .later_choices = model_kinds_later,
      .default_text = "transformer",
      .source = "most models trained on clusters",
-     .meaning = "transformer: equal blocks given by sizes; layers: a network of elements"},
+     .meaning = "transformer: equal blocks given by sizes; layers: a network of elements; traffic: "
+                "communication alone"},
     SIZE ("layers", "transformer blocks"),
     SIZE ("hidden", "width of the residual stream"),
     SIZE ("heads", "attention heads"),
@@ -183,6 +189,72 @@ const LsConfigKey ls_workload_keys[] = {
      .default_text = "false",
      .source = "convolutions before a norm have none",
      .meaning = "adds a bias"},
+    /* Traffic. */
+    {.path = MODEL "operation",
+     .type = LS_CONFIG_WORD,
+     .choices_list = ls_traffic_operations,
+     .when = TRAFFIC,
+     .meaning = "what each group of ranks runs once per step"},
+    {.path = MODEL "size",
+     .type = LS_CONFIG_QUANTITY,
+     .dimension = LS_DIMENSION_BYTES,
+     .when = TRAFFIC,
+     .meaning = "bytes of the operation, counted as nccl-tests does; of one message"},
+    {.path = MODEL "groups",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = LARGEST,
+     .when = TRAFFIC,
+     .meaning = "groups that run the operation at the same time; one if not given"},
+    {.path = MODEL "group_size",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 2,
+     .maximum = LARGEST,
+     .when = TRAFFIC,
+     .meaning = "ranks of a group, instead of groups"},
+    {.path = MODEL "interleave",
+     .type = LS_CONFIG_BOOLEAN,
+     .default_text = "false",
+     .source = "neighbours communicate most",
+     .when = TRAFFIC " and several groups",
+     .meaning = "rank r belongs to group r mod groups, instead of neighbours to one group"},
+    {.path = MODEL "algorithm",
+     .type = LS_CONFIG_WORD,
+     .choices = algorithms,
+     .default_text = "auto",
+     .source = "the fastest that the library would take",
+     .when = TRAFFIC,
+     .meaning = "algorithm of the collective"},
+    {.path = MODEL "pattern",
+     .type = LS_CONFIG_WORD,
+     .choices = patterns,
+     .default_text = "pairs",
+     .source = "the simplest",
+     .when = "only with model.operation send_recv",
+     .meaning = "who sends to whom in a group: pairs (first half to second), shift, random (a "
+                "permutation), incast (all to the first), outcast (the first to all)"},
+    {.path = MODEL "shift",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = LARGEST,
+     .default_text = "1",
+     .source = "the next rank",
+     .when = "only with model.pattern shift",
+     .meaning = "rank i sends to rank i + shift of its group"},
+    {.path = MODEL "gap",
+     .type = LS_CONFIG_QUANTITY,
+     .dimension = LS_DIMENSION_TIME,
+     .default_text = "0 s",
+     .source = "one after another",
+     .when = TRAFFIC,
+     .meaning = "pause before each operation"},
+    {.path = MODEL "repeat",
+     .type = LS_CONFIG_INTEGER,
+     .dimension = LS_DIMENSION_COUNT,
+     .minimum = 1,
+     .maximum = LARGEST,
+     .when = TRAFFIC,
+     .meaning = "operations one after another; stop.steps if not given"},
     {.path = MODEL "experts",
      .type = LS_CONFIG_ANY,
      .later = "mixtures of experts",

@@ -20,5 +20,8 @@ extern const LsConfigKey ls_workload_keys[];
  * checked as far as that goes, and the result is NULL. */
 LsWorkload *ls_workload_new (LsConfig *config, const LsCluster *cluster, LsConfigErrors *errors);
 
+/* The same for one of several jobs, at jobs.NAME.workload. */
+LsWorkload *ls_workload_new_job (LsConfig *config, const char *name, const LsCluster *cluster,
+                                 LsConfigErrors *errors);
 /* The model alone, from `workload.model` (transfer full); NULL after adding faults. */
 LsModel *ls_workload_read_model (LsConfig *config, LsConfigErrors *errors);

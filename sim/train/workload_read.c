@@ -7,7 +7,9 @@
 
 #include "base/assert.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "base/time.h"
+#include "config/path.h"
 #include "train/stage.h"
 #include "train/workload_reader.h"
 
@@ -335,7 +337,38 @@ static void read_all (LsWorkloadReader *r) {
     check_costs (r);
 }
 
+static gboolean is_traffic (LsConfig *config) {
+  return ls_config_has (config, W "model.kind") &&
+         ls_config_is_word (config, W "model.kind", "traffic");
+}
+
+/* Of its own for each job, whatever other jobs there are. */
+static guint64 seed_of (LsConfig *config, const char *name) {
+  return ls_random_key ((guint64) ls_config_get_int (config, "seed"), name, 0);
+}
+
+LsWorkload *ls_workload_new_job (LsConfig *config, const char *name, const LsCluster *cluster,
+                                 LsConfigErrors *errors) {
+  g_autoptr (GString) path = g_string_new ("jobs");
+  g_auto (GStrv) names = ls_config_get_names (config, "jobs");
+  LsWorkload *workload;
+
+  ls_config_path_append (path, name);
+  g_string_append (path, ".workload");
+  /* A single one called main keeps its short paths in messages. */
+  if (g_strv_length (names) > 1 || strcmp (name, "main") != 0)
+    ls_config_redirect (config, "workload", path->str);
+  if (is_traffic (config))
+    workload = ls_traffic_workload_new (config, cluster, seed_of (config, name), errors);
+  else
+    workload = ls_workload_new (config, cluster, errors);
+  ls_config_redirect (config, NULL, NULL);
+  return workload;
+}
+
 LsWorkload *ls_workload_new (LsConfig *config, const LsCluster *cluster, LsConfigErrors *errors) {
+  if (is_traffic (config))
+    return ls_traffic_workload_new (config, cluster, seed_of (config, "main"), errors);
   LsWorkloadReader reader = {.config = config, .cluster = cluster, .errors = errors, .fine = TRUE};
   LsModel *model = ls_workload_read_model (config, errors);
 

@@ -25,6 +25,9 @@ guint ls_reader_word (LsWorkloadReader *r, const char *path, const char *(*name)
 
 /* `workload.parallel`: sizes, order, stages; against model, sequence and cluster. */
 void ls_reader_parallel (LsWorkloadReader *r);
+/* A workload of model.kind traffic; `seed` is the job's own. */
+LsWorkload *ls_traffic_workload_new (LsConfig *config, const LsCluster *cluster, guint64 seed,
+                                     LsConfigErrors *errors);
 /* `batch.share`: fills microbatches_of. FALSE when it is not given. */
 gboolean ls_reader_share (LsWorkloadReader *r);
 /* "a100[0-3], h100[0-7]": the nodes of a cluster, for messages (transfer full). */
