@@ -11,7 +11,8 @@
 #include "cli/scenario.h"
 #include "config/schema.h"
 #include "hw/catalogue.h"
-#include "net/collective.h"
+#include "net/algorithm.h"
+#include "net/protocol.h"
 #include "train/models.h"
 #include "train/vocabulary.h"
 #include "train/workload.h"
@@ -185,7 +186,6 @@ static GPtrArray *workload_rows (void) {
     list (row) return rows;        \
   }
 #define COLLECTIVE_ROW(ID, word) add (rows, word, ls_meaning_collective (LS_COLLECTIVE_##ID));
-#define ALGORITHM_ROW(ID, word) add (rows, word, ls_meaning_algorithm (LS_ALGORITHM_##ID));
 #define SCHEDULE_ROW(ID, word) add (rows, word, ls_meaning_schedule (LS_SCHEDULE_##ID));
 #define RECOMPUTE_ROW(ID, word) add (rows, word, ls_meaning_recompute (LS_RECOMPUTE_##ID));
 #define OPTIMIZER_ROW(ID, word) add (rows, word, ls_meaning_optimizer (LS_OPTIMIZER_##ID));
@@ -193,13 +193,42 @@ static GPtrArray *workload_rows (void) {
 #define MEMORY_ROW(ID, word) add (rows, word, ls_meaning_memory (LS_MEMORY_##ID));
 #define KIND_ROW(ID, word, class) add (rows, word, ls_meaning_kind (LS_KIND_##ID));
 WORD_ROWS (operation_rows, LS_COLLECTIVE_OPS, COLLECTIVE_ROW)
-WORD_ROWS (algorithm_rows, LS_COLLECTIVE_ALGORITHMS, ALGORITHM_ROW)
 WORD_ROWS (schedule_rows, LS_SCHEDULES, SCHEDULE_ROW)
 WORD_ROWS (recompute_rows, LS_RECOMPUTE_MODES, RECOMPUTE_ROW)
 WORD_ROWS (optimizer_rows, LS_OPTIMIZERS, OPTIMIZER_ROW)
 WORD_ROWS (part_rows, LS_PARTS, PART_ROW)
 WORD_ROWS (memory_rows, LS_MEMORY, MEMORY_ROW)
 WORD_ROWS (kind_rows, LS_KINDS, KIND_ROW)
+
+static GPtrArray *algorithm_rows (void) {
+  GPtrArray *rows = rows_new ();
+  LsListRow *first = add (rows, ls_algorithm_name (LS_ALGORITHM_AUTO),
+                          "whichever NCCL would take: the one predicted fastest");
+
+  first->figures = g_strdup ("");
+  for (guint i = 0; i < ls_algorithm_count (); i++) {
+    const LsAlgorithmRecord *algorithm = ls_algorithm_get (i);
+    LsListRow *row = add (rows, algorithm->name, algorithm->summary);
+    LsFact fact = {.field = "formula",
+                   .text = algorithm->formula,
+                   .status = LS_FACT_FOUND,
+                   .source = algorithm->source};
+    g_autofree char *ops = ls_algorithm_ops (algorithm);
+
+    row->figures = g_strdup (algorithm->formula);
+    row->notes = g_strdup_printf ("operations: %s", ops);
+    g_array_append_val (row->facts, fact);
+  }
+  return rows;
+}
+
+static GPtrArray *protocol_rows (void) {
+  GPtrArray *rows = rows_new ();
+
+  for (guint i = 0; i < LS_N_PROTOCOLS; i++)
+    add (rows, ls_protocol_name ((LsProtocol) i), ls_protocol_summary ((LsProtocol) i));
+  return rows;
+}
 
 static GPtrArray *policy_rows (void) {
   GPtrArray *rows = rows_new ();
@@ -228,6 +257,7 @@ static const struct {
     {"keys", "keys of scenario files", key_rows},
     {"collectives", "collective operations", operation_rows},
     {"algorithms", "collective algorithms", algorithm_rows},
+    {"protocols", "protocols of collectives", protocol_rows},
     {"schedules", "pipeline schedules", schedule_rows},
     {"recompute", "modes of activation recomputation", recompute_rows},
     {"optimizers", "optimizers", optimizer_rows},

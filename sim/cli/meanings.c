@@ -69,21 +69,15 @@ static const char *const collectives[LS_N_COLLECTIVE_OPS] = {
     [LS_COLLECTIVE_BROADCAST] = "one member's data, on every member",
     [LS_COLLECTIVE_REDUCE] = "the sum, on one member",
     [LS_COLLECTIVE_ALL_TO_ALL] = "a different piece for every member",
+    [LS_COLLECTIVE_ALL_TO_ALLV] = "the same with a size of its own for each pair",
+    [LS_COLLECTIVE_GATHER] = "every member's share, on one member",
+    [LS_COLLECTIVE_SCATTER] = "one member's data, a share per member",
     [LS_COLLECTIVE_SEND_RECV] = "a message between two ranks",
     [LS_COLLECTIVE_BARRIER] = "an instant meeting, costs nothing itself",
     [LS_COLLECTIVE_HOST_TO_DEVICE] = "copy to a GPU",
     [LS_COLLECTIVE_DEVICE_TO_HOST] = "copy from a GPU",
     [LS_COLLECTIVE_STORAGE_READ] = "read of files",
     [LS_COLLECTIVE_STORAGE_WRITE] = "write of files",
-};
-
-static const char *const algorithms[LS_N_ALGORITHMS] = {
-    [LS_ALGORITHM_AUTO] = "whichever NCCL would take: the one predicted fastest",
-    [LS_ALGORITHM_RING] = "each member passes to the next; best for large messages",
-    [LS_ALGORITHM_TREE] = "two binary trees over nodes; few rounds, for small messages",
-    [LS_ALGORITHM_HIERARCHICAL] = "inside nodes, then rail by rail between them",
-    [LS_ALGORITHM_PAIRWISE] = "all pairs at once, for all-to-all",
-    [LS_ALGORITHM_NVLS] = "the switches of a node reduce and copy (NVLink SHARP)",
 };
 
 static const char *const schedules[LS_N_SCHEDULES] = {
@@ -117,10 +111,6 @@ const char *ls_meaning_memory (LsMemoryKind kind) {
 
 const char *ls_meaning_collective (LsCollectiveOp op) {
   return collectives[op];
-}
-
-const char *ls_meaning_algorithm (LsAlgorithm algorithm) {
-  return algorithms[algorithm];
 }
 
 const char *ls_meaning_schedule (LsScheduleKind schedule) {

@@ -9,7 +9,6 @@ const char *ls_meaning_part (LsPart part);
 const char *ls_meaning_kind (LsKind kind);
 const char *ls_meaning_memory (LsMemoryKind kind);
 const char *ls_meaning_collective (LsCollectiveOp op);
-const char *ls_meaning_algorithm (LsAlgorithm algorithm);
 const char *ls_meaning_schedule (LsScheduleKind schedule);
 const char *ls_meaning_recompute (LsRecomputeMode mode);
 const char *ls_meaning_optimizer (LsOptimizerKind optimizer);

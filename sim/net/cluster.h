@@ -40,6 +40,7 @@ typedef struct {
   gboolean in_network;     /* the switches reduce and copy (SHARP) */
   double efficiency;       /* of adapters on it; 0: the adapter's own */
   gint64 hop_ps;           /* one round over it, all included; < 0: the protocol's plus the path */
+  gboolean messages;       /* collectives over it run as single messages */
 } LsFabricSpec;
 
 /* Adapters of a node on one fabric. */
@@ -75,6 +76,7 @@ typedef struct {
   double efficiency; /* of links; 0: as fitted for the link */
   gint64 launch_ps;  /* < 0: as fitted */
   gint64 hop_ps;     /* one round inside the node; < 0: the protocol's */
+  gboolean messages; /* collectives inside it run as single messages */
 } LsNodeSpec;
 
 typedef struct {

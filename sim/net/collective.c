@@ -37,7 +37,7 @@ gboolean ls_algorithm_parse (const char *name, LsAlgorithm *algorithm) {
 }
 
 gboolean ls_collective_is_group (LsCollectiveOp op) {
-  return op <= LS_COLLECTIVE_ALL_TO_ALL;
+  return op <= LS_COLLECTIVE_SCATTER;
 }
 
 /* source: nccl-tests doc/PERFORMANCE.md */
@@ -49,6 +49,9 @@ double ls_collective_bus_factor (LsCollectiveOp op, guint n) {
   case LS_COLLECTIVE_REDUCE_SCATTER:
   case LS_COLLECTIVE_ALL_GATHER:
   case LS_COLLECTIVE_ALL_TO_ALL:
+  case LS_COLLECTIVE_ALL_TO_ALLV:
+  case LS_COLLECTIVE_GATHER:
+  case LS_COLLECTIVE_SCATTER:
     return (p - 1) / p;
   default:
     return 1;

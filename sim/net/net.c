@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/time.h"
+#include "net/messages.h"
 #include "net/plan.h"
 
 /* What a transfer was made for. */
@@ -26,6 +27,7 @@ struct LsNet {
   GHashTable *plans;     /* Key with descriptor 0 -> LsGroupPlans */
   GPtrArray *owned;      /* transfers and plans of single calls */
   GPtrArray *owned_plans, *owned_copies;
+  LsNetModel model;
   guint *by_number; /* own index by engine number */
   guint n_numbers;
 };
@@ -42,11 +44,19 @@ static gboolean key_equal (gconstpointer a, gconstpointer b) {
   return x->kind == y->kind && x->a == y->a && x->b == y->b && x->descriptor == y->descriptor;
 }
 
+/* A transfer and what it borrows. */
+typedef struct {
+  LsTransfer transfer; /* first: the rest of the world sees only this */
+  LsMessages *messages;
+} Owned;
+
 static void transfer_free (gpointer data) {
-  LsTransfer *transfer = data;
-  if (transfer != NULL)
-    g_free ((gpointer) transfer->phases);
-  g_free (transfer);
+  Owned *owned = data;
+  if (owned == NULL)
+    return;
+  g_free ((gpointer) owned->transfer.phases);
+  ls_messages_free (owned->messages);
+  g_free (owned);
 }
 
 static void plans_free (gpointer data) {
@@ -152,29 +162,48 @@ static gint64 seconds_to_ps (double s) {
   return ls_time_ps_from_s_checked (s);
 }
 
-/* The phases of a chosen plan; `shape` NULL: a copy, one run with `latency_s`. */
-static LsTransfer *transfer_new (LsNet *net, const LsGroupShape *shape, const LsChoice *choice,
-                                 const LsDescriptor *descriptor, double latency_s) {
-  LsTransfer *transfer = g_new0 (LsTransfer, 1);
+/* Does this group run as single messages? */
+static gboolean as_messages (const LsNet *net, const LsGroupShape *shape) {
+  if (net->model != LS_NET_MODEL_TUNED)
+    return net->model == LS_NET_MODEL_MESSAGE;
+  const LsNodeSpec *node = ls_group_spec (shape, 0);
+  if (shape->n_nodes == 1)
+    return node->messages;
+  const LsNicSet *set = ls_node_compute_nics (node);
+  return ls_cluster_fabric (net->cluster, set->fabric)->messages;
+}
+
+/* One phase of a plan; `shape` NULL: a copy, with `latency_s`. */
+static LsPhase phase_of (LsNet *net, const LsGroupShape *shape, const LsChoice *choice, guint i,
+                         gint64 bytes, double latency_s) {
   LsPlan *plan = choice->plan;
-  LsPhase *phases = g_new0 (LsPhase, plan->n_runs);
+  const LsPhaseLoad *load = &plan->phases[i];
+  LsPhaseCost cost = {.latency_s = latency_s, .wire = 1, .rate_cap = INFINITY};
+  if (shape != NULL)
+    cost = ls_cost_phase (shape, plan->algorithm, load, choice->protocol, bytes);
+  return (LsPhase){
+      .latency_ps = seconds_to_ps (cost.latency_s),
+      .work_bytes = (gint64) llround (load->flow * (double) bytes),
+      .rate_cap = isfinite (cost.rate_cap) ? ls_rate_from_per_s (cost.rate_cap) : 0,
+      .n_usages = load->n_amounts,
+      .usages = ls_plan_usages (plan, net->topology, i, choice->protocol, cost.wire),
+  };
+}
+
+/* The phases of a chosen plan; `plans` NULL: a copy, one phase with `latency_s`. */
+static LsTransfer *transfer_new (LsNet *net, const LsGroupPlans *plans, const LsChoice *choice,
+                                 const LsDescriptor *descriptor, double latency_s) {
+  const LsGroupShape *shape = plans != NULL ? plans->shape : NULL;
+  Owned *owned = g_new0 (Owned, 1);
+  LsTransfer *transfer = &owned->transfer;
+  LsPlan *plan = choice->plan;
+  LsPhase *phases = g_new0 (LsPhase, plan->n_phases);
   double sent = 0;
-  for (guint i = 0; i < plan->n_runs; i++) {
-    const LsRunLoad *load = &plan->runs[i];
-    LsRunCost cost = {.latency_s = latency_s, .wire = 1, .rate_cap = INFINITY};
-    if (shape != NULL)
-      cost = ls_cost_run (shape, load, choice->protocol, descriptor->bytes);
-    double flow = load->run.flow * (double) descriptor->bytes;
-    phases[i] = (LsPhase){
-        .latency_ps = seconds_to_ps (cost.latency_s),
-        .work_bytes = (gint64) llround (flow),
-        .rate_cap = isfinite (cost.rate_cap) ? ls_rate_from_per_s (cost.rate_cap) : 0,
-        .n_usages = load->n_amounts,
-        .usages = ls_plan_usages (plan, net->topology, i, choice->protocol, cost.wire),
-    };
-    sent += load->sent * flow;
+  for (guint i = 0; i < plan->n_phases; i++) {
+    phases[i] = phase_of (net, shape, choice, i, descriptor->bytes, latency_s);
+    sent += plan->phases[i].sent * plan->phases[i].flow * (double) descriptor->bytes;
   }
-  *transfer = (LsTransfer){.n_phases = plan->n_runs,
+  *transfer = (LsTransfer){.n_phases = plan->n_phases,
                            .phases = phases,
                            .beside_compute = LS_USAGE_ONE,
                            .message_bytes = descriptor->bytes,
@@ -186,27 +215,37 @@ static LsTransfer *transfer_new (LsNet *net, const LsGroupShape *shape, const Ls
     transfer->algorithm = plan->algorithm != NULL ? plan->algorithm->name : "direct";
     transfer->protocol = ls_protocol_name (choice->protocol);
   }
+  if (plan->algorithm != NULL && as_messages (net, shape)) {
+    owned->messages = ls_messages_new (shape, plans->place_of, plan, choice->protocol,
+                                       descriptor->bytes, &net->usages);
+    transfer->rounds = ls_messages_table (owned->messages);
+  }
   return transfer;
 }
 
-/* Nothing to move: barriers, groups of one, no bytes. */
+static gboolean is_nothing (const LsDescriptor *descriptor, guint n) {
+  if (descriptor->op == LS_COLLECTIVE_BARRIER)
+    return n < 2 || !descriptor->timed;
+  return n < 2 || descriptor->bytes == 0;
+}
+
+/* Nothing to move: instant barriers, groups of one, no bytes. */
 static LsTransfer *nothing_new (const LsDescriptor *descriptor) {
-  LsTransfer *transfer = g_new0 (LsTransfer, 1);
+  LsTransfer *transfer = &g_new0 (Owned, 1)->transfer;
   *transfer = (LsTransfer){.beside_compute = LS_USAGE_ONE, .message_bytes = descriptor->bytes};
   return transfer;
 }
 
 static LsTransfer *group_transfer_new (LsNet *net, LsGroupPlans *plans,
                                        const LsDescriptor *descriptor) {
-  LsChoice choice = ls_group_plans_choose (plans, &net->usages, descriptor->op,
-                                           descriptor->algorithm, descriptor->bytes);
-  return transfer_new (net, plans->shape, &choice, descriptor, 0);
+  LsChoice choice = ls_group_plans_choose (plans, &net->usages, descriptor);
+  return transfer_new (net, plans, &choice, descriptor, 0);
 }
 
 static LsTransfer *message_transfer_new (LsNet *net, LsGroupPlans *plans,
                                          const LsDescriptor *descriptor) {
-  LsChoice choice = ls_group_plans_choose_message (plans, &net->usages, descriptor->bytes);
-  return transfer_new (net, plans->shape, &choice, descriptor, 0);
+  LsChoice choice = ls_group_plans_choose_message (plans, &net->usages, descriptor);
+  return transfer_new (net, plans, &choice, descriptor, 0);
 }
 
 /* Latency of a copy over PCIe. source: NCCL's hop over PCIe, Simple (protocol.c), a launch of 5 us
@@ -268,7 +307,7 @@ static const LsTransfer *expand_collective (gpointer self, guint group, guint de
     return known;
   const LsDescriptor *what = descriptor_of (net, descriptor);
   guint n = ls_engine_group_size (net->engine, group);
-  if (n < 2 || what->bytes == 0 || what->op == LS_COLLECTIVE_BARRIER)
+  if (is_nothing (what, n))
     return keep (net, &key, nothing_new (what));
   const guint32 *ranks = ls_engine_group_ranks (net->engine, group);
   g_autofree guint *gpus = g_new (guint, n);
@@ -303,6 +342,10 @@ static const LsTransfer *expand_copy (gpointer self, guint rank, guint descripto
                what->bytes == 0 ? nothing_new (what) : copy_transfer_new (net, gpu, what));
 }
 
+void ls_net_set_model (LsNet *net, LsNetModel model) {
+  net->model = model;
+}
+
 const LsExpander *ls_net_expander (void) {
   static const LsExpander expander = {
       .collective = expand_collective, .message = expand_message, .copy = expand_copy};
@@ -315,12 +358,12 @@ const LsTransfer *ls_net_transfer (LsNet *net, const guint *gpus, guint n,
                                    const LsDescriptor *descriptor) {
   LsTransfer *transfer;
   gboolean copy = descriptor->op > LS_COLLECTIVE_BARRIER;
-  if (descriptor->bytes == 0 || descriptor->op == LS_COLLECTIVE_BARRIER || (n < 2 && !copy))
+  if (copy ? descriptor->bytes == 0 : is_nothing (descriptor, n))
     transfer = nothing_new (descriptor);
   else if (copy)
     transfer = copy_transfer_new (net, gpus[0], descriptor);
   else {
-    gboolean message = descriptor->op == LS_COLLECTIVE_SEND_RECV;
+    gboolean message = descriptor->op == LS_COLLECTIVE_SEND_RECV && n == 2;
     LsGroupPlans *plans = ls_group_plans_new (net->topology, gpus, message ? 2 : n);
     g_ptr_array_add (net->owned_plans, plans);
     transfer = message ? message_transfer_new (net, plans, descriptor)

@@ -23,6 +23,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsNet, ls_net_free)
 void ls_net_set_ranks (LsNet *net, const guint *gpu_of_rank, guint n);
 /* What LsOp.descriptor means, copied. */
 void ls_net_set_descriptors (LsNet *net, const LsDescriptor *descriptors, guint n);
+/* How collectives run: as `tuning.model` of their fabric or node says (the default), or all in one way.
+ * Single messages and copies are the same in both. Before the first transfer. */
+typedef enum { LS_NET_MODEL_TUNED, LS_NET_MODEL_FLUID, LS_NET_MODEL_MESSAGE } LsNetModel;
+void ls_net_set_model (LsNet *net, LsNetModel model);
 /* Its `self` is an LsNet. */
 const LsExpander *ls_net_expander (void);
 
@@ -50,8 +54,8 @@ typedef struct {
   const char *protocol;
 } LsNetEstimate;
 
-/* `gpus`: the group in order, the first is the root; SEND_RECV: from gpus[0] to gpus[1]; copies: of
- * gpus[0]. */
+/* `gpus`: the group in order, the first is the root; SEND_RECV of two: from gpus[0] to gpus[1], of more:
+ * each to the next; copies: of gpus[0]. In the fluid model, whatever runs on the engine. */
 LsNetEstimate ls_net_estimate (LsNet *net, const guint *gpus, guint n,
                                const LsDescriptor *descriptor);
 /* The template itself, as the engine would get it. */

@@ -1,63 +1,84 @@
-/* The round table of collectives: who sends to whom, how often, how much.
+/* The round table of collectives: who sends what to whom, round by round. One description serves both
+ * models: the fluid one loads the links of all moves of a round at once (phases.h), the message one
+ * runs every move by itself (messages.h).
  *
- * An algorithm is a short list of *runs*. A run is a maximal series of rounds in which the same links
- * carry load in equal proportion; the fluid model makes one phase of it: the latencies of its rounds
- * are summed, its bytes move at once over all its links. What a pattern puts on which link is here;
- * how many rounds and bytes, in algorithm.c; what a round costs, in cost.c.
- *
- * A run of pipelined chunks (rings of broadcasts, trees, in-network) counts the rounds that the first
- * chunk needs; the chunks behind it fill the links meanwhile.
+ * Model:      the N bytes of a descriptor are cut into `parts` blocks; a move carries a cyclic range of
+ *             them from one member to another. A round is a set of moves that begin together; `repeat`
+ *             equal rounds in a row stand once, each move's range then drifts by `drift` blocks per
+ *             repetition. Rounds form segments. In a segment that runs TOGETHER rounds are stages of a
+ *             pipeline (or a window of messages in flight): they overlap.
+ * Invariants: members are positions of the group's shape (group.h); from != to; in a repeated round
+ *             every sender's first move leads along the way that data takes.
+ * Cost:       O(distinct moves). Ownership: a schedule owns its arrays; `bounds` is borrowed.
  */
 #pragma once
 
-#include "net/group.h"
+#include <glib.h>
 
-/* id, summary. */
-#define LS_PATTERNS(X)                                                                          \
-  X (RING, "each member sends to the next; between nodes over all adapters of its members")     \
-  X (CHAIN, "as the ring, from the root to the last: nothing comes back")                       \
-  X (RING_INSIDE, "a ring inside each node")                                                    \
-  X (RING_ACROSS, "a ring over the k-th members of all nodes, for each k")                      \
-  X (PAIRS, "each member sends to every other")                                                 \
-  X (DOUBLE_TREE, "chains inside nodes, two complementary binary trees over them, up and down") \
-  X (BINOMIAL, "round k of a binomial tree from the root")                                      \
-  X (IN_NETWORK, "switches of the node reduce and copy, double binary trees over the nodes")
+/* What a move crosses. id, summary. */
+#define LS_WAYS(X)                                                                               \
+  X (PATH, "the path between two members")                                                       \
+  X (CHANNELS, "to the neighbour, spread over channels: all links of a mesh, all adapters that " \
+               "the members of both nodes own")                                                  \
+  X (REDUCED, "the switches of a node read it from all members and reduce; `to` receives it")    \
+  X (COPIED, "`from` sends it once, the switches of the node copy it to all members")            \
+  X (CREDIT, "nothing and at once: a receiver is ready, so that trees go round by round")
 
-#define LS_ENUM_PATTERN(id, summary) LS_PATTERN_##id,
-typedef enum { LS_PATTERNS (LS_ENUM_PATTERN) LS_N_PATTERNS } LsPattern;
+#define LS_ENUM_WAY(id, summary) LS_WAY_##id,
+typedef enum { LS_WAYS (LS_ENUM_WAY) LS_N_WAYS } LsWay;
 
 typedef struct {
-  LsPattern pattern;
-  gboolean reversed; /* towards the root */
+  guint32 from, to;
+  guint32 first, count; /* blocks */
+  gint32 drift;         /* of `first` per repetition */
+} LsMove;
+
+typedef struct {
+  LsWay way;
+  guint repeat;
+  guint first_move, n_moves;
+} LsRound;
+
+typedef struct {
+  guint first_round, n_rounds;
   gboolean launches; /* begins a kernel: launch and base latency come first */
-  guint rounds;
-  guint stride;  /* BINOMIAL: distance in members */
-  double flow;   /* bytes of the largest flow over the whole run / bytes of the descriptor */
-  double memory; /* bytes that a member reads and writes in its memory per byte of flow; patterns of
-                  * single messages add one at each end themselves */
-} LsRun;
+  gboolean together; /* its rounds overlap */
+  gboolean chunked;  /* together as a pipeline of chunks; else all in flight at once */
+} LsSegment;
 
-#define LS_MAX_RUNS 34 /* binomial trees of 2^32 members, and two more */
-
-/* A run laid over the cluster. */
 typedef struct {
-  LsRun run;
-  guint n_amounts;
-  LsAmount *amounts; /* per byte of flow */
-  double sent;       /* bytes that a member sends per byte of flow, mean over members */
-  guint inside_rounds, across_rounds;
-  LsHop inside_hop; /* LINK or PCIE: what the inside rounds cross */
-  double
-      link_rate; /* bytes of flow per second that links inside nodes allow; INFINITY: none used */
-  double rate;   /* that all resources allow, at most half of any memory */
-} LsRunLoad;
+  guint parts;
+  const gint64 *bounds; /* block b is bytes [bounds[b], bounds[b + 1]); NULL: equal parts */
+  GArray *segments, *rounds, *moves;
+} LsSchedule;
 
-/* `usages` must be empty, and is again afterwards. The caller frees load->amounts. */
-void ls_run_load (const LsGroupShape *shape, const LsRun *run, LsUsages *usages, LsRunLoad *load);
-/* For a message or copy: takes what has been added to `usages` as a run of one round. */
-void ls_run_load_take (const LsTopology *topology, LsUsages *usages, LsRunLoad *load);
-const char *ls_pattern_summary (LsPattern pattern);
+LsSchedule *ls_schedule_new (guint parts);
+void ls_schedule_free (LsSchedule *schedule);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsSchedule, ls_schedule_free)
+
+/* Writing: a segment, its rounds, their moves, in this order. */
+LsSegment *ls_schedule_segment (LsSchedule *schedule, gboolean launches);
+/* A segment of overlapping rounds. */
+void ls_schedule_together (LsSchedule *schedule, gboolean chunked);
+void ls_schedule_round (LsSchedule *schedule, LsWay way, guint repeat);
+void ls_schedule_move (LsSchedule *schedule, guint from, guint to, guint first, guint count,
+                       gint drift);
+/* Appends `other` as it is, or backwards in time: senders receive, the last round comes first, copies
+ * become reductions. A reduce-scatter is an all-gather backwards, a reduce a broadcast. */
+void ls_schedule_append (LsSchedule *schedule, const LsSchedule *other, gboolean backwards);
+/* Appends the only segment of `other` backwards and then as it is, as one segment. */
+void ls_schedule_append_joined (LsSchedule *schedule, const LsSchedule *other);
+
+#define ls_schedule_segment_at(schedule, i) (&g_array_index ((schedule)->segments, LsSegment, i))
+#define ls_schedule_round_at(schedule, i) (&g_array_index ((schedule)->rounds, LsRound, i))
+#define ls_schedule_move_at(schedule, i) (&g_array_index ((schedule)->moves, LsMove, i))
+
+/* Bytes of a range of blocks of `bytes`; with bounds `bytes` means nothing. */
+gint64 ls_schedule_bytes (const LsSchedule *schedule, gint64 first, guint count, gint64 bytes);
+/* What a move carries, as a whole number: blocks, with bounds bytes; and all of N in that unit. */
+double ls_schedule_weight (const LsSchedule *schedule, const LsMove *move);
+double ls_schedule_whole (const LsSchedule *schedule);
+
+const char *ls_way_summary (LsWay way);
 /* ceil (log2 n), n >= 1. */
 guint ls_log2_ceil (guint n);
-/* Parent of node r (of n, the root being 0) in tree 0 or 1 of the two trees; r itself at their roots. */
-guint ls_double_tree_parent (guint tree, guint r, guint n);

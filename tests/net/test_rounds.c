@@ -1,0 +1,197 @@
+/* Round tables: fluid = message = closed form on one switch, and what every table must keep.
+ *
+ * The message model is evaluated here by a (max,+) recurrence of its own, without the engine: a member
+ * begins round r when all that it sent and received before has ended; a message takes its latency and
+ * bytes / rate, the rate of one link split among the messages that its sender sends and its receiver
+ * receives in that round. That is exact where messages of a round share links evenly, as on one switch. */
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "clusters.h"
+#include "net/algorithms.h"
+#include "net/messages.h"
+
+#define N G_GINT64_CONSTANT (144403552893600) /* lcm (1 .. 33) */
+#define RATE 10e9
+#define ALPHA_S 3e-6
+#define ALPHA_PS 3000000
+
+typedef struct {
+  LsCluster *cluster;
+  LsTopology *topology;
+  LsUsages usages;
+  const LsNetResource **by_number;
+} World;
+
+static World world_new (guint nodes, guint gpus, double inside, double across, gint64 alpha_inside,
+                        gint64 alpha_across) {
+  TestCluster test = {.nodes = nodes,
+                      .gpus = gpus,
+                      .inside_bytes_per_s = inside,
+                      .across_bytes_per_s = across,
+                      .alpha_inside_ps = alpha_inside,
+                      .alpha_across_ps = alpha_across,
+                      .joint = LS_JOINT_SWITCH,
+                      .in_network = TRUE,
+                      .kind = LS_FABRIC_SINGLE_SWITCH};
+  World world = {.cluster = test_cluster (&test)};
+  world.topology = ls_topology_new (world.cluster, NULL);
+  guint n = ls_topology_n_resources (world.topology), most = 0;
+  ls_usages_init (&world.usages, n);
+  for (guint r = 0; r < n; r++)
+    most = MAX (most, ls_topology_resource (world.topology, r)->number);
+  world.by_number = g_new0 (const LsNetResource *, most + 1);
+  for (guint r = 0; r < n; r++)
+    world.by_number[ls_topology_resource (world.topology, r)->number] =
+        ls_topology_resource (world.topology, r);
+  return world;
+}
+
+static void world_clear (World *world) {
+  g_free (world->by_number);
+  ls_usages_clear (&world->usages);
+  ls_topology_free (world->topology);
+  ls_cluster_free (world->cluster);
+}
+
+/* --- the recurrence --------------------------------------------------------------------------- */
+
+/* Largest usage of a link by one byte of the path. */
+static double seconds_per_byte (const World *world, const LsPhase *path) {
+  double worst = path->rate_cap > 0 ? 1 / ls_rate_to_per_s (path->rate_cap) : 0;
+  for (guint i = 0; i < path->n_usages; i++) {
+    const LsNetResource *resource = world->by_number[path->usages[i].resource];
+    if (resource->kind == LS_RESOURCE_LINK || resource->kind == LS_RESOURCE_NIC)
+      worst = MAX (worst, (double) path->usages[i].usage / (double) LS_USAGE_ONE / resource->per_s);
+  }
+  return worst;
+}
+
+static double recurrence_s (const World *world, const LsRoundTable *table, guint n) {
+  g_autofree double *ready = g_new0 (double, n);
+  g_autofree double *next = g_new0 (double, n);
+  g_autofree guint *received = g_new0 (guint, n);
+  double end = 0;
+  for (guint r = 0; r < table->n_rounds; r++) {
+    memcpy (next, ready, n * sizeof (double));
+    memset (received, 0, n * sizeof (guint));
+    for (guint i = 0; i < n; i++) {
+      LsRoundMessage message;
+      guint sends = 0;
+      while (table->send (table->self, i, r, sends, &message))
+        sends++;
+      for (guint k = 0; k < sends; k++) {
+        LsPhase path = {0};
+        ck_assert (table->send (table->self, i, r, k, &message));
+        table->path (table->self, i, message.to, r, message.bytes, &path);
+        guint shared = MAX (sends, table->receives (table->self, message.to, r));
+        double at = ready[i] + (double) path.latency_ps * 1e-12 +
+                    (double) message.bytes * shared * seconds_per_byte (world, &path);
+        next[i] = MAX (next[i], at);
+        next[message.to] = MAX (next[message.to], at);
+        received[message.to]++;
+      }
+    }
+    for (guint i = 0; i < n; i++) {
+      ck_assert_uint_eq (received[i], table->receives (table->self, i, r));
+      end = MAX (end, next[i]);
+    }
+    memcpy (ready, next, n * sizeof (double));
+  }
+  return end + (double) table->launch_ps * 1e-12;
+}
+
+/* --- one operation in both models ------------------------------------------------------------- */
+
+typedef struct {
+  double fluid_s, message_s;
+  guint rounds;
+  gboolean pipelined;
+} Both;
+
+static LsPlan *plan_of (LsGroupPlans *plans, World *world, const LsAlgorithmRecord *algorithm,
+                        LsCollectiveOp op, gint64 bytes, const gint64 *splits, LsChoice *choice) {
+  LsDescriptor what = {
+      .op = op, .algorithm = algorithm->id, .bytes = bytes, .timed = TRUE, .splits = splits};
+  *choice = ls_group_plans_choose (plans, &world->usages, &what);
+  ck_assert_ptr_eq (choice->plan->algorithm, algorithm);
+  return choice->plan;
+}
+
+static Both both_models (World *world, const guint *gpus, guint n,
+                         const LsAlgorithmRecord *algorithm, LsCollectiveOp op, gint64 bytes,
+                         const gint64 *splits) {
+  LsGroupPlans *plans = ls_group_plans_new (world->topology, gpus, n);
+  LsChoice choice;
+  LsPlan *plan = plan_of (plans, world, algorithm, op, bytes, splits, &choice);
+  LsMessages *messages =
+      ls_messages_new (plans->shape, plans->place_of, plan, choice.protocol, bytes, &world->usages);
+  const LsRoundTable *table = ls_messages_table (messages);
+  Both both = {.fluid_s = choice.time_s,
+               .message_s = recurrence_s (world, table, n),
+               .rounds = table->n_rounds};
+  g_autoptr (LsSchedule) schedule = ls_plan_schedule (plan, plans->shape);
+  for (guint s = 0; s < schedule->segments->len; s++)
+    both.pipelined |= ls_schedule_segment_at (schedule, s)->chunked;
+  ls_messages_free (messages);
+  ls_group_plans_free (plans);
+  return both;
+}
+
+static void assert_near (double got, double expected, guint rounds, const char *what,
+                         const LsAlgorithmRecord *algorithm, LsCollectiveOp op, guint n) {
+  /* half a picosecond per round, and 1e-12 for what doubles hold of hours */
+  double slack = 0.5e-12 * rounds + 1e-10 * expected;
+  ck_assert_msg (fabs (got - expected) <= slack, "%s of %s on %u: %.12g s, %.12g expected (%s)",
+                 ls_collective_op_name (op), algorithm->name, n, got, expected, what);
+}
+
+/* Fluid = closed form for every algorithm that has one, = message unless it is pipelined. */
+static void check_one_switch (guint n, gboolean inside) {
+  World world = world_new (inside ? 1 : n, inside ? n : 1, RATE, RATE, ALPHA_PS, ALPHA_PS);
+  g_autofree guint *gpus = test_range (n);
+  for (guint a = 0; a < ls_algorithm_count (); a++)
+    for (guint op = 0; op <= LS_COLLECTIVE_BARRIER; op++) {
+      const LsAlgorithmRecord *algorithm = ls_algorithm_get (a);
+      if (algorithm->closed_form == NULL || (algorithm->ops & LS_OP_BIT (op)) == 0 ||
+          op == LS_COLLECTIVE_ALL_TO_ALLV)
+        continue;
+      gint64 bytes = op == LS_COLLECTIVE_BARRIER ? 0 : N;
+      Both both = both_models (&world, gpus, n, algorithm, (LsCollectiveOp) op, bytes, NULL);
+      double closed =
+          algorithm->closed_form ((LsCollectiveOp) op, n, (double) bytes, ALPHA_S, 1 / RATE);
+      if (closed < 0)
+        continue;
+      assert_near (both.fluid_s, closed, both.rounds, "closed form", algorithm, (LsCollectiveOp) op,
+                   n);
+      if (!both.pipelined)
+        assert_near (both.message_s, closed, both.rounds, "messages", algorithm,
+                     (LsCollectiveOp) op, n);
+      else
+        ck_assert (both.message_s >= both.fluid_s * (1 - 1e-9));
+    }
+  world_clear (&world);
+}
+
+START_TEST (one_switch_of_equal_ports) {
+  for (guint n = 2; n <= 33; n++)
+    check_one_switch (n, TRUE);
+  for (guint n = 2; n <= 33; n += 5)
+    check_one_switch (n, FALSE);
+}
+END_TEST
+
+int main (void) {
+  Suite *suite = suite_create ("net rounds");
+  TCase *tests = tcase_create ("rounds");
+  tcase_set_timeout (tests, 120);
+  tcase_add_test (tests, one_switch_of_equal_ports);
+  suite_add_tcase (suite, tests);
+  SRunner *runner = srunner_create (suite);
+  srunner_run_all (runner, CK_ENV);
+  int failed = srunner_ntests_failed (runner);
+  srunner_free (runner);
+  return failed == 0 ? 0 : 1;
+}
