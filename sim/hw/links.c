@@ -34,6 +34,10 @@
 #define PCIE_SHARE \
   { .value = 0.88, .status = LS_FACT_FOUND, .source = STAS ": 55.4 of 63 GB/s host to device" }
 
+#define SOCKET_SHARE ASSUMED_SHARE (0.85, "cache coherence takes a part")
+#define SOCKET_HOP \
+  { .value = 0.1e-6, .status = LS_FACT_ASSUMED, .source = "about 100 ns more to the other socket" }
+
 static const LsLink links[] = {
     {.name = "nvlink1",
      .aliases = "nvlink-1",
@@ -192,6 +196,42 @@ static const LsLink links[] = {
      .latency_s = NCCL_PCIE_HOP,
      .source = STAS ": 121 GB/s each way",
      .status = LS_FACT_FOUND},
+    {.name = "socket-pcie3",
+     .aliases = "qpi upi",
+     .title = "Between two sockets, hosts with PCIe 3",
+     .kind = LS_LINK_SOCKET,
+     .bytes_per_s = GIGA (41.6),
+     .efficiency = SOCKET_SHARE,
+     .latency_s = SOCKET_HOP,
+     .source = "2 UPI links x 10.4 GT/s x 2 bytes (Skylake); QPI of Broadwell 38.4 GB/s",
+     .status = LS_FACT_RECALLED},
+    {.name = "socket-pcie4",
+     .aliases = "xgmi2-socket",
+     .title = "Between two sockets, hosts with PCIe 4",
+     .kind = LS_LINK_SOCKET,
+     .bytes_per_s = GIGA (128),
+     .efficiency = SOCKET_SHARE,
+     .latency_s = SOCKET_HOP,
+     .source = "4 xGMI-2 links x 16 lanes x 16 GT/s (EPYC Rome)",
+     .status = LS_FACT_RECALLED},
+    {.name = "socket-pcie5",
+     .aliases = "upi2 socket-pcie6",
+     .title = "Between two sockets, hosts with PCIe 5 or 6",
+     .kind = LS_LINK_SOCKET,
+     .bytes_per_s = GIGA (144),
+     .efficiency = SOCKET_SHARE,
+     .latency_s = SOCKET_HOP,
+     .source = "3 UPI 2.0 links x 24 lanes x 16 GT/s (Sapphire Rapids)",
+     .status = LS_FACT_RECALLED},
+    {.name = "ici6e",
+     .aliases = "",
+     .title = "TPU v6e interconnect",
+     .kind = LS_LINK_ICI,
+     .bytes_per_s = GIGA (90),
+     .efficiency = ASSUMED_SHARE (0.95, "own engines, no software"),
+     .latency_s = ICI_HOP,
+     .source = BOOK " tpus.md: 90 GB/s a link one way",
+     .status = LS_FACT_FOUND},
 };
 
 guint ls_link_count (void) {
@@ -213,6 +253,15 @@ const LsLink *ls_link_pcie (int generation) {
   if (generation < 3 || generation > 6)
     return NULL;
   name[4] = (char) ('0' + generation);
+  int row = ls_catalogue_row (&ls_link_catalogue, name);
+  LS_REQUIRE (row >= 0, "no row %s", name);
+  return &links[row];
+}
+
+const LsLink *ls_link_socket (int pcie_generation) {
+  const char *name = pcie_generation <= 3   ? "socket-pcie3"
+                     : pcie_generation == 4 ? "socket-pcie4"
+                                            : "socket-pcie5";
   int row = ls_catalogue_row (&ls_link_catalogue, name);
   LS_REQUIRE (row >= 0, "no row %s", name);
   return &links[row];

@@ -6,7 +6,14 @@
 #include "hw/facts.h"
 
 /* What carries the link, as protocol constants differ by it. */
-typedef enum { LS_LINK_NVLINK, LS_LINK_XGMI, LS_LINK_ICI, LS_LINK_PCIE, LS_LINK_C2C } LsLinkKind;
+typedef enum {
+  LS_LINK_NVLINK,
+  LS_LINK_XGMI,
+  LS_LINK_ICI,
+  LS_LINK_PCIE,
+  LS_LINK_C2C,
+  LS_LINK_SOCKET
+} LsLinkKind;
 
 typedef struct {
   const char *name; /* "nvlink4", "pcie5" */
@@ -26,4 +33,6 @@ const LsLink *ls_link_get (guint i);
 const LsLink *ls_link_find (const char *name, GError **error);
 /* The row of PCIe generation 3..6, NULL for others. */
 const LsLink *ls_link_pcie (int generation);
+/* All links together between two processors of a host of that PCIe generation. */
+const LsLink *ls_link_socket (int pcie_generation);
 gboolean ls_link_fact (const LsLink *link, guint i, LsFact *fact);

@@ -77,6 +77,7 @@ gboolean ls_node_fact (const LsNode *node, guint i, LsFact *fact) {
       {"nics", node->nics, LS_DIMENSION_COUNT, FALSE},
       {"pcie_generation", node->pcie_generation, LS_DIMENSION_COUNT, FALSE},
       {"gpus_per_pcie_root", node->gpus_per_pcie_root, LS_DIMENSION_COUNT, TRUE},
+      {"hosts", MAX (1, node->hosts), LS_DIMENSION_COUNT, FALSE},
       {"host_sockets", node->host_sockets, LS_DIMENSION_COUNT, TRUE},
       {"host_cores", node->host_cores, LS_DIMENSION_COUNT, TRUE},
       {"host_memory", (double) node->host_memory_bytes, LS_DIMENSION_BYTES, TRUE},

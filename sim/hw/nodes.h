@@ -15,7 +15,7 @@
   X (CUBE_MESH, "cube-mesh", "hybrid cube mesh of 8 without switches")                   \
   X (FULL_MESH, "full-mesh", "links shared out evenly, one bundle to each other device") \
   X (BRIDGE, "bridge", "pairs of neighbours (0-1, 2-3, ...) joined, the rest over PCIe") \
-  X (TORUS, "torus", "links leave the node and form a torus")
+  X (TORUS, "torus", "each device joined to its neighbours in every dimension of a torus")
 
 typedef enum {
 #define LS_JOINT_ID(id, word, meaning) LS_JOINT_##id,
@@ -38,8 +38,11 @@ typedef struct {
   const char *nic;        /* row of nics.h for the compute fabric; NULL none */
   int nics;               /* how many, all on the compute fabric */
   int pcie_generation;
-  int host_sockets;
-  int host_cores; /* physical, all sockets */
+  int hosts;        /* machines that the node is made of (trays of a rack); 0: one */
+  int torus[3];     /* LS_JOINT_TORUS: size per dimension, 0 ends the list */
+  gboolean wrapped; /* its dimensions are rings */
+  int host_sockets; /* of all hosts */
+  int host_cores;   /* physical, all sockets */
   gint64 host_memory_bytes;
   double host_memory_bytes_per_s;
   double nvme_bytes_per_s; /* read, all local drives; 0 none */

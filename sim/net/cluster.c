@@ -2,6 +2,8 @@
  * scenario is in cluster_read.c. */
 #include "net/cluster.h"
 
+#include <string.h>
+
 #include "base/assert.h"
 
 struct LsCluster {
@@ -10,6 +12,7 @@ struct LsCluster {
   LsNodeGroup *groups;
   LsFabricSpec *fabrics;
   LsStorageSpec storage;
+  GArray *overrides; /* LsLinkOverride */
 };
 
 /* Numbers nodes and GPUs of `cluster` in the order of its groups. */
@@ -35,6 +38,17 @@ static void require_node (const LsNodeSpec *node, guint n_fabrics) {
                 "adapters %s", node->nic_sets[i].name);
 }
 
+static void require_fabric (const LsFabricSpec *fabric) {
+  LS_REQUIRE (fabric->rails > 0 && fabric->leaf_radix > 1 && fabric->oversubscription >= 1,
+              "fabric %s", fabric->name);
+  LS_REQUIRE (fabric->kind != LS_FABRIC_TORUS || fabric->n_dimensions > 0, "torus %s",
+              fabric->name);
+  LS_REQUIRE (fabric->kind != LS_FABRIC_DRAGONFLY ||
+                  (fabric->groups > 0 && fabric->group_leaves > 0 && fabric->group_spines > 0 &&
+                   fabric->nodes_per_leaf > 0),
+              "dragonfly+ %s", fabric->name);
+}
+
 LsCluster *ls_cluster_new_from (const LsNodeGroup *groups, guint n_groups,
                                 const LsFabricSpec *fabrics, guint n_fabrics,
                                 const LsStorageSpec *storage) {
@@ -52,16 +66,30 @@ LsCluster *ls_cluster_new_from (const LsNodeGroup *groups, guint n_groups,
       cluster->groups[i].node.nic_sets[j].name = g_strdup (groups[i].node.nic_sets[j].name);
   }
   for (guint i = 0; i < n_fabrics; i++) {
-    LS_REQUIRE (fabrics[i].rails > 0 && fabrics[i].leaf_radix > 1 &&
-                    fabrics[i].oversubscription >= 1,
-                "fabric %s", fabrics[i].name);
-    cluster->fabrics[i] = fabrics[i];
-    cluster->fabrics[i].name = g_strdup (fabrics[i].name);
+    require_fabric (&fabrics[i]);
+    cluster->fabrics[i] = ls_fabric_spec_copy (&fabrics[i]);
   }
+  cluster->overrides = g_array_new (FALSE, TRUE, sizeof (LsLinkOverride));
   if (storage != NULL)
     cluster->storage = *storage;
   number (cluster);
   return cluster;
+}
+
+/* Does `target` name a link of fabric `name`? */
+static gboolean is_of_fabric (const char *target, const char *name) {
+  gsize n = strlen (name);
+  return strncmp (target, name, n) == 0 && target[n] == '/';
+}
+
+void ls_cluster_add_override (LsCluster *cluster, const LsLinkOverride *override) {
+  LsLinkOverride copy = *override;
+  copy.name = g_strdup (override->name);
+  copy.target = g_strdup (override->target);
+  g_array_append_val (cluster->overrides, copy);
+  for (guint i = 0; i < cluster->n_fabrics; i++)
+    if (is_of_fabric (copy.target, cluster->fabrics[i].name))
+      cluster->fabrics[i].single_links = TRUE;
 }
 
 void ls_cluster_free (LsCluster *cluster) {
@@ -73,7 +101,12 @@ void ls_cluster_free (LsCluster *cluster) {
       g_free (cluster->groups[i].node.nic_sets[j].name);
   }
   for (guint i = 0; i < cluster->n_fabrics; i++)
-    g_free (cluster->fabrics[i].name);
+    ls_fabric_spec_clear (&cluster->fabrics[i]);
+  for (guint i = 0; i < cluster->overrides->len; i++) {
+    g_free (g_array_index (cluster->overrides, LsLinkOverride, i).name);
+    g_free (g_array_index (cluster->overrides, LsLinkOverride, i).target);
+  }
+  g_array_unref (cluster->overrides);
   g_free (cluster->groups);
   g_free (cluster->fabrics);
   g_free (cluster);
@@ -91,9 +124,18 @@ void ls_node_spec_from_preset (LsNodeSpec *spec, const LsNode *preset) {
       .host_memory_bytes = preset->host_memory_bytes,
       .host_memory_bytes_per_s = preset->host_memory_bytes_per_s,
       .nvme_bytes_per_s = preset->nvme_bytes_per_s,
+      .hosts = (guint) MAX (1, preset->hosts),
+      .sockets = (guint) MAX (1, preset->host_sockets),
       .launch_ps = -1,
       .hop_ps = -1,
   };
+  for (guint i = 0; i < G_N_ELEMENTS (preset->torus) && preset->torus[i] > 0; i++) {
+    spec->size[spec->n_dimensions] = (guint) preset->torus[i];
+    spec->wrap[spec->n_dimensions++] = preset->wrapped;
+  }
+  const LsLink *socket = ls_link_socket (preset->pcie_generation);
+  spec->socket_bytes_per_s = socket->bytes_per_s;
+  spec->socket_efficiency = socket->efficiency.value;
   LS_REQUIRE (spec->gpu != NULL, "node %s has the unknown GPU %s", preset->name, preset->gpu);
   ls_device_init (&spec->device, spec->gpu, LS_CLOCK_SUSTAINED, NULL);
   if (preset->link != NULL) {
@@ -200,16 +242,33 @@ const LsNicSet *ls_node_compute_nics (const LsNodeSpec *node) {
   return node->n_nic_sets > 0 ? &node->nic_sets[0] : NULL;
 }
 
-const char *ls_fabric_kind_name (LsFabricKind kind) {
-#define WORD_OF(id, word, meaning) word,
-  static const char *const words[] = {LS_FABRIC_KINDS (WORD_OF)};
-  LS_REQUIRE (kind < LS_N_FABRIC_KINDS, "fabric kind %d", (int) kind);
-  return words[kind];
+guint ls_cluster_n_overrides (const LsCluster *cluster) {
+  return cluster->overrides->len;
 }
 
-const char *ls_routing_name (LsRouting routing) {
-  static const char *const words[] = {LS_ROUTINGS (WORD_OF)};
-#undef WORD_OF
-  LS_REQUIRE (routing < LS_N_ROUTINGS, "routing %d", (int) routing);
-  return words[routing];
+const LsLinkOverride *ls_cluster_override (const LsCluster *cluster, guint i) {
+  LS_REQUIRE (i < cluster->overrides->len, "override %u", i);
+  return &g_array_index (cluster->overrides, LsLinkOverride, i);
+}
+
+guint ls_cluster_find_fabric (const LsCluster *cluster, const char *name) {
+  for (guint i = 0; i < cluster->n_fabrics; i++)
+    if (g_str_equal (cluster->fabrics[i].name, name))
+      return i;
+  return LS_NO_FABRIC;
+}
+
+guint ls_node_adapters (const LsNodeSpec *node, guint fabric) {
+  guint n = 0;
+  for (guint i = 0; i < node->n_nic_sets; i++)
+    n += node->nic_sets[i].fabric == fabric ? node->nic_sets[i].count : 0;
+  return n;
+}
+
+guint ls_node_gpu_socket (const LsNodeSpec *node, guint local) {
+  return node->sockets > 1 ? (guint) ((guint64) local * node->sockets / node->gpus) : 0;
+}
+
+guint ls_node_nic_socket (const LsNodeSpec *node, const LsNicSet *set, guint nic) {
+  return node->sockets > 1 ? (guint) ((guint64) nic * node->sockets / set->count) : 0;
 }

@@ -11,37 +11,9 @@
 #include "config/config.h"
 #include "hw/device.h"
 #include "hw/nodes.h"
+#include "net/fabric.h"
 
 #define LS_MAX_NIC_SETS 4
-
-/* id, word, meaning. */
-#define LS_FABRIC_KINDS(X)                                                                  \
-  X (FAT_TREE, "fat-tree", "leaf and spine switches, one leaf per rail and group of nodes") \
-  X (SINGLE_SWITCH, "single-switch", "one crossbar that never blocks inside")
-
-#define LS_ROUTINGS(X)                                       \
-  X (SPRAY, "spray", "ideal spread over all shortest paths") \
-  X (ECMP, "ecmp", "one path per pair of adapters, chosen by a hash: collisions happen")
-
-#define LS_ENUM_FABRIC(id, word, meaning) LS_FABRIC_##id,
-typedef enum { LS_FABRIC_KINDS (LS_ENUM_FABRIC) LS_N_FABRIC_KINDS } LsFabricKind;
-#define LS_ENUM_ROUTING(id, word, meaning) LS_ROUTING_##id,
-typedef enum { LS_ROUTINGS (LS_ENUM_ROUTING) LS_N_ROUTINGS } LsRouting;
-
-typedef struct {
-  char *name;
-  LsFabricKind kind;
-  LsRouting routing;
-  double link_bytes_per_s; /* one port; 0: as the adapter behind it */
-  gint64 hop_latency_ps;   /* through one switch */
-  guint rails;             /* leaf groups that the adapters of a node are dealt to */
-  guint leaf_radix;        /* ports of a leaf switch */
-  double oversubscription; /* bandwidth to nodes / bandwidth to spines of a leaf */
-  gboolean in_network;     /* the switches reduce and copy (SHARP) */
-  double efficiency;       /* of adapters on it; 0: the adapter's own */
-  gint64 hop_ps;           /* one round over it, all included; < 0: the protocol's plus the path */
-  gboolean messages;       /* collectives over it run as single messages */
-} LsFabricSpec;
 
 /* Adapters of a node on one fabric. */
 typedef struct {
@@ -62,6 +34,13 @@ typedef struct {
   guint links;             /* per GPU */
   double link_bytes_per_s; /* one link */
   gboolean in_network;     /* the switches reduce */
+  guint n_dimensions;      /* LS_JOINT_TORUS: devices are numbered row by row, the last fastest */
+  guint size[LS_MAX_DIMENSIONS];
+  gboolean wrap[LS_MAX_DIMENSIONS];
+  guint hosts;               /* machines that the node is made of: 18 trays of an NVL72 rack */
+  guint sockets;             /* of all hosts; device k of g hangs on socket k x sockets / g */
+  double socket_bytes_per_s; /* out of one socket to the others of its host */
+  double socket_efficiency;
   guint gpus_per_pcie_root;
   double pcie_bytes_per_s; /* of a GPU's x16 link */
   double pcie_efficiency;
@@ -93,6 +72,15 @@ typedef struct {
   guint fabric;
 } LsStorageSpec;
 
+/* Links that are not as their kind: slower, or down. */
+typedef struct {
+  char *name;         /* of the override */
+  char *target;       /* name of a resource, with or without its direction: "main[3]/nic5" */
+  gboolean down;      /* nothing passes */
+  double share;       /* of the capacity; 0: see bytes_per_s */
+  double bytes_per_s; /* instead of the data sheet's; 0: none */
+} LsLinkOverride;
+
 typedef struct LsCluster LsCluster;
 
 /* The keys under `cluster`; ends with a row whose path is NULL. */
@@ -105,6 +93,8 @@ LsCluster *ls_cluster_new (LsConfig *config, LsConfigErrors *errors);
 LsCluster *ls_cluster_new_from (const LsNodeGroup *groups, guint n_groups,
                                 const LsFabricSpec *fabrics, guint n_fabrics,
                                 const LsStorageSpec *storage);
+/* Takes a copy; before topologies are made of the cluster. */
+void ls_cluster_add_override (LsCluster *cluster, const LsLinkOverride *override);
 void ls_cluster_free (LsCluster *cluster);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsCluster, ls_cluster_free)
 
@@ -118,6 +108,11 @@ guint ls_cluster_n_fabrics (const LsCluster *cluster);
 const LsNodeGroup *ls_cluster_group (const LsCluster *cluster, guint group);
 const LsFabricSpec *ls_cluster_fabric (const LsCluster *cluster, guint fabric);
 const LsStorageSpec *ls_cluster_storage (const LsCluster *cluster);
+guint ls_cluster_n_overrides (const LsCluster *cluster);
+const LsLinkOverride *ls_cluster_override (const LsCluster *cluster, guint i);
+/* The fabric called so; LS_NO_FABRIC: none. */
+#define LS_NO_FABRIC G_MAXUINT
+guint ls_cluster_find_fabric (const LsCluster *cluster, const char *name);
 const LsAccelerator *ls_cluster_gpu (const LsCluster *cluster, guint gpu);
 guint ls_cluster_gpu_node (const LsCluster *cluster, guint gpu);
 guint ls_cluster_gpu_local (const LsCluster *cluster, guint gpu); /* number inside its node */
@@ -128,5 +123,8 @@ const LsNodeSpec *ls_cluster_node (const LsCluster *cluster, guint node);
 char *ls_cluster_node_name (const LsCluster *cluster, guint node);
 /* The adapters that collectives use: the set named "compute", else the first; NULL: none. */
 const LsNicSet *ls_node_compute_nics (const LsNodeSpec *node);
-const char *ls_fabric_kind_name (LsFabricKind kind);
-const char *ls_routing_name (LsRouting routing);
+/* Adapters of a node of this shape on a fabric. */
+guint ls_node_adapters (const LsNodeSpec *node, guint fabric);
+/* Socket on which device `local` hangs, adapter `nic` of a set; 0 with one socket. */
+guint ls_node_gpu_socket (const LsNodeSpec *node, guint local);
+guint ls_node_nic_socket (const LsNodeSpec *node, const LsNicSet *set, guint nic);

@@ -90,28 +90,6 @@ static void describe_group (GString *text, const LsCluster *cluster, guint g) {
   }
 }
 
-static void describe_tree (GString *text, const LsFabricSpec *fabric, const LsFabricMap *map,
-                           const LsTopology *topology) {
-  g_string_append_printf (text,
-                          "  %u rail%s x %u leaf switch%s of %u ports, %u nodes under each leaf\n",
-                          fabric->rails, fabric->rails == 1 ? "" : "s", map->blocks,
-                          map->blocks == 1 ? "" : "es", fabric->leaf_radix, map->nodes_per_leaf);
-  if (map->trunk_up == LS_NO_NUMBER) {
-    g_string_append (text, "  one leaf: no spine is needed\n");
-    return;
-  }
-  const LsNetResource *trunk = ls_topology_resource (topology, map->trunk_up);
-  g_autofree char *up = rate (trunk->per_s);
-  if (fabric->routing == LS_ROUTING_ECMP)
-    g_string_append_printf (text,
-                            "  each leaf to each of %u spines: %s each way, one chosen by hash\n",
-                            map->spines, up);
-  else
-    g_string_append_printf (text,
-                            "  each leaf to the spines: %s each way, spread evenly (%g : 1)\n", up,
-                            fabric->oversubscription);
-}
-
 static void describe_fabric (GString *text, const LsTopology *topology, guint f) {
   const LsFabricSpec *fabric = ls_cluster_fabric (topology->cluster, f);
   const LsFabricMap *map = &topology->fabrics[f];
@@ -123,8 +101,7 @@ static void describe_fabric (GString *text, const LsTopology *topology, guint f)
                           fabric->kind == LS_FABRIC_FAT_TREE ? ", routing " : "",
                           fabric->kind == LS_FABRIC_FAT_TREE ? ls_routing_name (fabric->routing)
                                                              : "");
-  if (fabric->kind == LS_FABRIC_FAT_TREE)
-    describe_tree (text, fabric, map, topology);
+  (void) map;
 }
 
 char *ls_net_describe (const LsCluster *cluster) {

@@ -65,10 +65,9 @@ static void find_nics (LsGroupShape *shape, guint i) {
     return;
   g_autofree guint8 *owned = g_new0 (guint8, set->count);
   for (guint k = shape->first[i]; k < shape->first[i + 1]; k++) {
-    guint count;
-    guint first = ls_route_gpu_nics (node, set, shape->topology->gpu_local[shape->gpus[k]], &count);
-    for (guint j = first; j < first + count; j++)
-      owned[j] = 1;
+    g_autoptr (GArray) nics = ls_route_live_nics (shape->topology, shape->gpus[k]);
+    for (guint j = 0; j < nics->len; j++)
+      owned[g_array_index (nics, guint, j)] = 1;
   }
   shape->nics[i] = g_new (guint, set->count);
   for (guint j = 0; j < set->count; j++)
@@ -83,7 +82,8 @@ static void describe (LsGroupShape *shape) {
     guint members = ls_group_members (shape, i);
     shape->most = MAX (shape->most, members);
     shape->least = MIN (shape->least, members);
-    shape->inside &= ls_group_joined (shape, i);
+    shape->inside &=
+        ls_group_joined (shape, i) || shape->topology->torus[shape->gpus[shape->first[i]]] != NULL;
     shape->in_network &= members > 1 && ls_group_spec (shape, i)->in_network;
     if (shape->n_nodes == 1)
       break;

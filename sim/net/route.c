@@ -3,59 +3,21 @@
 
 #include "base/assert.h"
 #include "base/random.h"
+#include "net/route_inside.h"
 
 static const LsNodeSpec *node_of (const LsTopology *topology, guint node) {
   return ls_cluster_node (topology->cluster, node);
 }
 
-/* The set that collectives use and its number among the sets; it must exist. */
+/* The set that collectives use and its number among the sets; NULL: the node has none. */
 static const LsNicSet *compute_set (const LsTopology *topology, guint node, guint *number) {
   const LsNodeSpec *spec = node_of (topology, node);
   const LsNicSet *set = ls_node_compute_nics (spec);
-  LS_REQUIRE (set != NULL, "node %u has no adapter", node);
-  *number = (guint) (set - spec->nic_sets);
+  *number = set != NULL ? (guint) (set - spec->nic_sets) : 0;
   return set;
 }
 
-/* --- inside a node ---------------------------------------------------------------------------- */
-
-static LsHop over_pcie (const LsTopology *topology, LsUsages *usages, guint from, guint to,
-                        double amount) {
-  guint node = topology->gpu_node[from];
-  gboolean one_switch =
-      topology->root_up[from] != LS_NO_NUMBER && topology->root_up[from] == topology->root_up[to];
-  ls_usages_add (usages, topology->pcie_up[from], amount);
-  ls_usages_add (usages, topology->pcie_down[to], amount);
-  if (one_switch)
-    return LS_HOP_PCIE;
-  if (topology->root_up[from] != LS_NO_NUMBER)
-    ls_usages_add (usages, topology->root_up[from], amount);
-  if (topology->root_down[to] != LS_NO_NUMBER)
-    ls_usages_add (usages, topology->root_down[to], amount);
-  ls_usages_add (usages, topology->host_memory[node], 2 * amount);
-  return LS_HOP_PCIE;
-}
-
-LsHop ls_route_inside (const LsTopology *topology, LsUsages *usages, guint from, guint to,
-                       double amount) {
-  usages->sent += amount;
-  usages->received += amount;
-  if (topology->link_up[from] != LS_NO_NUMBER) {
-    ls_usages_add (usages, topology->link_up[from], amount);
-    ls_usages_add (usages, topology->link_down[to], amount);
-    return LS_HOP_LINK;
-  }
-  if (topology->mesh[from] != NULL) {
-    guint link = topology->mesh[from][topology->gpu_local[to]];
-    if (link != LS_NO_NUMBER) {
-      ls_usages_add (usages, link, amount);
-      return LS_HOP_LINK;
-    }
-  }
-  return over_pcie (topology, usages, from, to, amount);
-}
-
-/* --- between nodes ---------------------------------------------------------------------------- */
+/* --- adapters of a GPU ------------------------------------------------------------------------ */
 
 guint ls_route_gpu_nics (const LsNodeSpec *node, const LsNicSet *set, guint local, guint *count) {
   guint first = local * set->count / node->gpus;
@@ -64,58 +26,92 @@ guint ls_route_gpu_nics (const LsNodeSpec *node, const LsNicSet *set, guint loca
   return MIN (first, set->count - 1);
 }
 
+/* The first device that owns an adapter. */
+static guint owner_of (const LsNodeSpec *node, const LsNicSet *set, guint nic) {
+  return (guint) (((guint64) nic * node->gpus + set->count - 1) / set->count);
+}
+
+static gboolean is_live (const LsTopology *topology, guint node, guint set, guint nic) {
+  guint tx = topology->nic[node][set] + 2 * nic;
+  return ls_topology_resource (topology, tx)->per_s > 0 &&
+         ls_topology_resource (topology, tx + 1)->per_s > 0 &&
+         ls_route_switch_of (topology, (LsAdapter){node, set, nic}) != LS_NO_NUMBER;
+}
+
+GArray *ls_route_live_nics (const LsTopology *topology, guint gpu) {
+  guint node = topology->gpu_node[gpu], number, count;
+  const LsNicSet *set = compute_set (topology, node, &number);
+  GArray *nics = g_array_new (FALSE, FALSE, sizeof (guint));
+  if (set == NULL)
+    return nics;
+  guint first = ls_route_gpu_nics (node_of (topology, node), set, topology->gpu_local[gpu], &count);
+  for (guint nic = first; nic < first + count; nic++)
+    if (is_live (topology, node, number, nic))
+      g_array_append_val (nics, nic);
+  for (guint i = 1; nics->len == 0 && i < set->count; i++) {
+    guint nic = (first + i) % set->count;
+    if (is_live (topology, node, number, nic))
+      g_array_append_val (nics, nic);
+  }
+  return nics;
+}
+
 guint ls_route_hash (guint node_a, guint nic_a, guint node_b, guint nic_b, guint n) {
   guint64 from = (guint64) node_a << 32 | nic_a, to = (guint64) node_b << 32 | nic_b;
   return (guint) (ls_random_hash (0, from, to) % n);
 }
 
-/* Number of an adapter on its fabric, over all sets of the node that are plugged into it. */
-static guint port_of (const LsNodeSpec *node, guint set, guint nic) {
-  guint port = nic;
-  for (guint i = 0; i < set; i++)
-    if (node->nic_sets[i].fabric == node->nic_sets[set].fabric)
-      port += node->nic_sets[i].count;
-  return port;
+/* --- between nodes ---------------------------------------------------------------------------- */
+
+/* A flow between the compute sets of two nodes. */
+typedef struct {
+  const LsTopology *topology;
+  LsUsages *usages;
+  guint node_a, set_a, node_b, set_b;
+  gboolean by_rail; /* rails are changed inside the sending node */
+} Between;
+
+static LsAdapter sender (const Between *between, guint nic) {
+  return (LsAdapter){between->node_a, between->set_a, nic};
 }
 
-static guint leaf_of (const LsTopology *topology, const LsFabricSpec *fabric,
-                      const LsFabricMap *map, guint node, guint port) {
-  (void) topology;
-  return port % fabric->rails * map->blocks + node / map->nodes_per_leaf;
+static LsAdapter receiver (const Between *between, guint nic) {
+  return (LsAdapter){between->node_b, between->set_b, nic};
 }
 
-gint64 ls_route_latency_ps (const LsTopology *topology, guint gpu_a, guint gpu_b) {
-  guint node_a = topology->gpu_node[gpu_a], node_b = topology->gpu_node[gpu_b], set_number;
-  if (node_a == node_b)
-    return 0;
-  const LsNicSet *set = compute_set (topology, node_a, &set_number);
-  const LsFabricMap *map = &topology->fabrics[set->fabric];
-  gint64 hop_ps = ls_cluster_fabric (topology->cluster, set->fabric)->hop_latency_ps;
-  gboolean one_leaf =
-      map->trunk_up == LS_NO_NUMBER || node_a / map->nodes_per_leaf == node_b / map->nodes_per_leaf;
-  return (one_leaf ? 1 : 3) * hop_ps;
+static gboolean between_nodes (const LsTopology *topology, LsUsages *usages, guint node_a,
+                               guint node_b, Between *between) {
+  *between = (Between){.topology = topology, .usages = usages, .node_a = node_a, .node_b = node_b};
+  const LsNicSet *a = compute_set (topology, node_a, &between->set_a);
+  const LsNicSet *b = compute_set (topology, node_b, &between->set_b);
+  if (a == NULL || b == NULL)
+    return FALSE;
+  const LsFabricSpec *fabric = ls_cluster_fabric (topology->cluster, a->fabric);
+  between->by_rail = a->fabric == b->fabric && fabric->kind == LS_FABRIC_FAT_TREE &&
+                     (fabric->routing == LS_ROUTING_RAIL || fabric->rail_only);
+  return TRUE;
 }
 
-/* One adapter to one adapter. */
-static void nic_to_nic (const LsTopology *topology, LsUsages *usages, guint node_a, guint set_a,
-                        guint nic_a, guint node_b, guint set_b, guint nic_b, double amount) {
-  const LsNicSet *set = &node_of (topology, node_a)->nic_sets[set_a];
-  const LsFabricSpec *fabric = ls_cluster_fabric (topology->cluster, set->fabric);
-  const LsFabricMap *map = &topology->fabrics[set->fabric];
-  ls_usages_add (usages, topology->nic[node_a][set_a] + 2 * nic_a, amount);
-  ls_usages_add (usages, topology->nic[node_b][set_b] + 2 * nic_b + 1, amount);
-  if (map->trunk_up == LS_NO_NUMBER)
-    return;
-  guint leaf_a =
-      leaf_of (topology, fabric, map, node_a, port_of (node_of (topology, node_a), set_a, nic_a));
-  guint leaf_b =
-      leaf_of (topology, fabric, map, node_b, port_of (node_of (topology, node_b), set_b, nic_b));
-  if (leaf_a == leaf_b)
-    return;
-  guint spine = ls_route_hash (node_a, nic_a, node_b, nic_b, map->spines);
-  ls_usages_add (usages, map->trunk_up + leaf_a * map->spines + spine, amount);
-  ls_usages_add (usages, map->trunk_down + leaf_b * map->spines + spine, amount);
+/* The live adapter of the sending node on the rail of the receiver's adapter `to`: one of `from` if any is,
+ * else the first of the set; G_MAXUINT: none. */
+static guint same_rail (const Between *between, const guint *from, guint n_from, guint to) {
+  const LsTopology *topology = between->topology;
+  guint rail = ls_route_rail_of (topology, receiver (between, to));
+  guint count = node_of (topology, between->node_a)->nic_sets[between->set_a].count;
+  for (guint i = 0; i < n_from; i++)
+    if (ls_route_rail_of (topology, sender (between, from[i])) == rail)
+      return from[i];
+  for (guint nic = 0; nic < count; nic++)
+    if (ls_route_rail_of (topology, sender (between, nic)) == rail &&
+        is_live (topology, between->node_a, between->set_a, nic))
+      return nic;
+  return G_MAXUINT;
 }
+
+/* The nodes' own adapter pairs (i, k) of a flow: equal numbers face each other; else each with each, or by
+ * rail. Calls `visit` with the share of every pair. */
+typedef void (*PairFunc) (const Between *between, guint from, guint to, double share,
+                          gpointer data);
 
 static gboolean same_numbers (const guint *a, guint n_a, const guint *b, guint n_b) {
   if (n_a != n_b)
@@ -126,30 +122,72 @@ static gboolean same_numbers (const guint *a, guint n_a, const guint *b, guint n
   return TRUE;
 }
 
-void ls_route_nics (const LsTopology *topology, LsUsages *usages, guint node_a, const guint *from,
-                    guint n_from, guint node_b, const guint *to, guint n_to, double amount) {
-  guint set_a, set_b;
-  compute_set (topology, node_a, &set_a);
-  compute_set (topology, node_b, &set_b);
+static void each_pair (const Between *between, const guint *from, guint n_from, const guint *to,
+                       guint n_to, PairFunc visit, gpointer data) {
   if (same_numbers (from, n_from, to, n_to)) {
     for (guint i = 0; i < n_from; i++)
-      nic_to_nic (topology, usages, node_a, set_a, from[i], node_b, set_b, to[i], amount / n_from);
+      visit (between, from[i], to[i], 1.0 / n_from, data);
     return;
   }
-  for (guint i = 0; i < n_from; i++)
-    for (guint j = 0; j < n_to; j++)
-      nic_to_nic (topology, usages, node_a, set_a, from[i], node_b, set_b, to[j],
-                  amount / n_from / n_to);
+  for (guint k = 0; k < n_to; k++) {
+    guint relay = between->by_rail ? same_rail (between, from, n_from, to[k]) : G_MAXUINT;
+    if (relay != G_MAXUINT)
+      visit (between, relay, to[k], 1.0 / n_to, data);
+    for (guint i = 0; relay == G_MAXUINT && i < n_from; i++)
+      visit (between, from[i], to[k], 1.0 / n_from / n_to, data);
+  }
 }
 
-static guint own_nics (const LsTopology *topology, guint gpu, guint **nics) {
-  guint node = topology->gpu_node[gpu], number, count;
-  const LsNicSet *set = compute_set (topology, node, &number);
-  guint first = ls_route_gpu_nics (node_of (topology, node), set, topology->gpu_local[gpu], &count);
-  *nics = g_new0 (guint, count);
-  for (guint i = 0; i < count; i++)
-    (*nics)[i] = first + i;
-  return count;
+/* What a pair of adapters carries of a flow from one device to another. */
+typedef struct {
+  guint from, to; /* GPUs; G_MAXUINT: PCIe is added by the caller */
+  double amount;
+} Carried;
+
+/* The device whose adapter `nic` is: `gpu` itself if it owns it or shares it. */
+static guint device_at (const Between *between, guint nic, guint gpu) {
+  const LsTopology *topology = between->topology;
+  const LsNodeSpec *node = node_of (topology, between->node_a);
+  const LsNicSet *set = &node->nic_sets[between->set_a];
+  guint count, first = ls_route_gpu_nics (node, set, topology->gpu_local[gpu], &count);
+  if (nic >= first && nic < first + count)
+    return gpu;
+  return gpu - topology->gpu_local[gpu] + MIN (owner_of (node, set, nic), node->gpus - 1);
+}
+
+static void carry (const Between *between, guint nic_a, guint nic_b, double share, gpointer data) {
+  const Carried *carried = data;
+  const LsTopology *topology = between->topology;
+  double amount = carried->amount * share;
+  if (carried->from != G_MAXUINT) {
+    guint device = carried->from;
+    g_autoptr (GArray) own = between->by_rail ? ls_route_live_nics (topology, carried->from) : NULL;
+    gboolean is_own = own == NULL;
+    for (guint i = 0; own != NULL && i < own->len; i++)
+      is_own |= g_array_index (own, guint, i) == nic_a;
+    if (!is_own)
+      device = device_at (between, nic_a, carried->from);
+    if (device != carried->from)
+      ls_route_between_devices (topology, between->usages, carried->from, device, amount);
+    ls_route_device_nic (topology, between->usages, device,
+                         &node_of (topology, between->node_a)->nic_sets[between->set_a], nic_a,
+                         TRUE, amount);
+    ls_route_device_nic (topology, between->usages, carried->to,
+                         &node_of (topology, between->node_b)->nic_sets[between->set_b], nic_b,
+                         FALSE, amount);
+  }
+  gboolean reached = ls_route_adapters (topology, between->usages, sender (between, nic_a),
+                                        receiver (between, nic_b), amount, NULL);
+  LS_REQUIRE (reached, "node %u cannot reach node %u", between->node_a, between->node_b);
+}
+
+void ls_route_nics (const LsTopology *topology, LsUsages *usages, guint node_a, const guint *from,
+                    guint n_from, guint node_b, const guint *to, guint n_to, double amount) {
+  Between between;
+  Carried carried = {.from = G_MAXUINT, .amount = amount};
+  gboolean possible = between_nodes (topology, usages, node_a, node_b, &between);
+  LS_REQUIRE (possible, "nodes %u and %u have no adapters", node_a, node_b);
+  each_pair (&between, from, n_from, to, n_to, carry, &carried);
 }
 
 LsHop ls_route_gpus (const LsTopology *topology, LsUsages *usages, guint from, guint to,
@@ -158,46 +196,91 @@ LsHop ls_route_gpus (const LsTopology *topology, LsUsages *usages, guint from, g
   guint node_a = topology->gpu_node[from], node_b = topology->gpu_node[to];
   if (node_a == node_b)
     return ls_route_inside (topology, usages, from, to, amount);
-  g_autofree guint *nics_a = NULL;
-  g_autofree guint *nics_b = NULL;
-  guint n_a = own_nics (topology, from, &nics_a), n_b = own_nics (topology, to, &nics_b);
+  g_autoptr (GArray) nics_a = ls_route_live_nics (topology, from);
+  g_autoptr (GArray) nics_b = ls_route_live_nics (topology, to);
+  Between between;
+  Carried carried = {.from = from, .to = to, .amount = amount};
+  gboolean possible = between_nodes (topology, usages, node_a, node_b, &between);
+  LS_REQUIRE (possible && nics_a->len > 0 && nics_b->len > 0, "GPU %u cannot reach GPU %u", from,
+              to);
   usages->sent += amount;
   usages->received += amount;
-  ls_usages_add (usages, topology->pcie_up[from], amount);
-  ls_usages_add (usages, topology->pcie_down[to], amount);
-  ls_route_nics (topology, usages, node_a, nics_a, n_a, node_b, nics_b, n_b, amount);
+  each_pair (&between, (const guint *) (gconstpointer) nics_a->data, nics_a->len,
+             (const guint *) (gconstpointer) nics_b->data, nics_b->len, carry, &carried);
   return LS_HOP_NET;
 }
 
-/* --- host and storage ------------------------------------------------------------------------- */
+/* --- looking only ----------------------------------------------------------------------------- */
 
-void ls_route_host (const LsTopology *topology, LsUsages *usages, guint gpu, gboolean up,
-                    double amount) {
-  guint root = up ? topology->root_up[gpu] : topology->root_down[gpu];
-  ls_usages_add (usages, up ? topology->pcie_up[gpu] : topology->pcie_down[gpu], amount);
-  if (root != LS_NO_NUMBER)
-    ls_usages_add (usages, root, amount);
-  ls_usages_add (usages, topology->host_memory[topology->gpu_node[gpu]], amount);
+typedef struct {
+  gboolean reached;
+  gint64 latency_ps;
+} Look;
+
+static void look (const Between *between, guint nic_a, guint nic_b, double share, gpointer data) {
+  Look *seen = data;
+  gint64 latency_ps = 0;
+  (void) share;
+  seen->reached &= ls_route_adapters (between->topology, NULL, sender (between, nic_a),
+                                      receiver (between, nic_b), 1, &latency_ps);
+  seen->latency_ps = MAX (seen->latency_ps, latency_ps);
 }
 
-/* Over the adapters on storage's fabric, evenly. */
-static void over_adapters (const LsTopology *topology, LsUsages *usages, guint node, guint fabric,
-                           gboolean read, double amount) {
+static Look look_between (const LsTopology *topology, guint from, guint to) {
+  g_autoptr (GArray) nics_a = ls_route_live_nics (topology, from);
+  g_autoptr (GArray) nics_b = ls_route_live_nics (topology, to);
+  Between between;
+  Look seen = {.reached = nics_a->len > 0 && nics_b->len > 0};
+  if (!between_nodes (topology, NULL, topology->gpu_node[from], topology->gpu_node[to], &between) ||
+      !seen.reached)
+    return (Look){.reached = FALSE};
+  each_pair (&between, (const guint *) (gconstpointer) nics_a->data, nics_a->len,
+             (const guint *) (gconstpointer) nics_b->data, nics_b->len, look, &seen);
+  return seen;
+}
+
+gboolean ls_route_reaches (const LsTopology *topology, guint from, guint to) {
+  return topology->gpu_node[from] == topology->gpu_node[to] ||
+         look_between (topology, from, to).reached;
+}
+
+gint64 ls_route_latency_ps (const LsTopology *topology, guint gpu_a, guint gpu_b) {
+  guint node = topology->gpu_node[gpu_a];
+  if (node != topology->gpu_node[gpu_b])
+    return look_between (topology, gpu_a, gpu_b).latency_ps;
+  guint steps = ls_route_torus_steps (topology, gpu_a, gpu_b);
+  const LsLink *link = node_of (topology, node)->link;
+  return steps > 1 && link != NULL ? (gint64) (steps - 1) * (gint64) (link->latency_s.value * 1e12)
+                                   : 0;
+}
+
+/* --- storage ---------------------------------------------------------------------------------- */
+
+/* Over the live adapters on a fabric, evenly; FALSE: there are none. */
+static gboolean over_adapters (const LsTopology *topology, LsUsages *usages, guint node,
+                               guint fabric, gboolean read, double amount) {
   const LsNodeSpec *spec = node_of (topology, node);
   guint n = 0;
-  for (guint s = 0; s < spec->n_nic_sets; s++)
-    n += spec->nic_sets[s].fabric == fabric ? spec->nic_sets[s].count : 0;
-  for (guint s = 0; s < spec->n_nic_sets; s++)
-    for (guint i = 0; spec->nic_sets[s].fabric == fabric && i < spec->nic_sets[s].count; i++)
-      ls_usages_add (usages, topology->nic[node][s] + 2 * i + (read ? 1 : 0), amount / n);
+  for (guint pass = 0; pass < 2; pass++)
+    for (guint s = 0; s < spec->n_nic_sets; s++)
+      for (guint i = 0; spec->nic_sets[s].fabric == fabric && i < spec->nic_sets[s].count; i++) {
+        if (!is_live (topology, node, s, i))
+          continue;
+        if (pass == 0)
+          n++;
+        else
+          ls_route_adapter_top (topology, usages, (LsAdapter){node, s, i}, !read, amount / n);
+      }
+  return n > 0;
 }
 
 gboolean ls_route_storage (const LsTopology *topology, LsUsages *usages, guint node, gboolean read,
                            double amount) {
   const LsStorageSpec *storage = ls_cluster_storage (topology->cluster);
   if (storage->present) {
+    if (!over_adapters (topology, usages, node, storage->fabric, read, amount))
+      return FALSE;
     ls_usages_add (usages, read ? topology->storage_read : topology->storage_write, amount);
-    over_adapters (topology, usages, node, storage->fabric, read, amount);
   } else if (topology->nvme[node] != LS_NO_NUMBER)
     ls_usages_add (usages, topology->nvme[node], amount);
   else

@@ -1,15 +1,21 @@
 /* Paths through a cluster: which resources a byte from here to there uses.
  *
- * Model:      inside a node: the link between two GPUs where there is one; else up over PCIe, through
- *             host memory (written and read again, as without peer access; GPUs behind one PCIe
- *             switch do without), and down. Between nodes: from the GPU over PCIe to its own adapters
- *             (GPU k of g has the k-th share of them), the leaf switches, and back. Adapters of equal
- *             number face each other, so that rails stay apart where both ends have the same set.
- * Routing:    spray spreads over all spines evenly; ECMP takes one, by a hash of both adapters.
- * Cost:       O(1) per adapter of the GPU.
+ * Model:      inside a node: the link between two GPUs where there is one (in a torus the shortest way
+ *             dimension by dimension, half each way round where both are equal); else up over PCIe,
+ *             between sockets where they differ, through host memory (written and read again, as without
+ *             peer access; GPUs behind one PCIe switch do without), and down. Between nodes: from the GPU
+ *             over PCIe to its own adapters (GPU k of g has the k-th share of them; over the links between
+ *             sockets where they hang on another), the fabric (route_fabric.h), and back. Adapters of
+ *             equal number face each other, so that rails stay apart where both ends have the same set.
+ * Routing:    spray spreads over all shortest paths evenly; ECMP takes one, by a hash of both adapters;
+ *             rail, and fabrics of rails alone, change rails over the links of the sending node: the
+ *             GPU of the right rail passes it on; static takes the routes given.
+ * Down:       a GPU whose adapters are all down uses the next live ones of its node.
+ * Cost:       O(1) per adapter of the GPU in trees; see graph.h for the rest.
  */
 #pragma once
 
+#include "net/route_fabric.h"
 #include "net/topology.h"
 #include "net/usage.h"
 
@@ -22,11 +28,15 @@ LsHop ls_route_gpus (const LsTopology *topology, LsUsages *usages, guint from, g
 /* The same inside a node without network, whatever joins them. */
 LsHop ls_route_inside (const LsTopology *topology, LsUsages *usages, guint from, guint to,
                        double amount);
+/* FALSE: no live adapters and links lead from the one to the other. */
+gboolean ls_route_reaches (const LsTopology *topology, guint from, guint to);
 
-/* The adapters of the compute set that GPU `local` of `node` owns: the first and how many. */
+/* The adapters of the compute set that GPU `local` of a node of this shape owns: the first and how many. */
 guint ls_route_gpu_nics (const LsNodeSpec *node, const LsNicSet *set, guint local, guint *count);
-/* Switches and cables on the longest way from one GPU to another, the ends (software, adapters, links
- * inside nodes) excluded; 0 inside a node. */
+/* Those that GPU `gpu` uses, live ones (transfer full); empty: none. */
+GArray *ls_route_live_nics (const LsTopology *topology, guint gpu);
+/* Switches and cables on the longest way from one GPU to another, the ends (software, adapters, first
+ * and last link) excluded; inside a node: the devices of a torus that pass it on, else 0. */
 gint64 ls_route_latency_ps (const LsTopology *topology, guint gpu_a, guint gpu_b);
 /* Adds a flow spread over adapters: `from[0..n_from)` of node a to `to[0..n_to)` of node b. */
 void ls_route_nics (const LsTopology *topology, LsUsages *usages, guint node_a, const guint *from,
@@ -38,5 +48,5 @@ void ls_route_host (const LsTopology *topology, LsUsages *usages, guint gpu, gbo
 /* Between a node's host memory and the storage service or, without one, its drives. FALSE: neither. */
 gboolean ls_route_storage (const LsTopology *topology, LsUsages *usages, guint node, gboolean read,
                            double amount);
-/* The spine (0 .. n - 1) that ECMP picks for a pair of adapters. */
+/* The path (0 .. n - 1) that ECMP picks for a pair of adapters: a hash of what would be the five-tuple. */
 guint ls_route_hash (guint node_a, guint nic_a, guint node_b, guint nic_b, guint n);

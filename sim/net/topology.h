@@ -1,20 +1,23 @@
 /* The cluster as resources: every link direction, memory and service with its capacity.
  *
  * Model:      per GPU its SMs and memory (a device of the engine), one up and one down direction into
- *             the switches of its node (or one resource per joined pair and direction in a mesh), one
- *             up and one down direction of PCIe; per group of GPUs behind one PCIe switch the shared
- *             link to the host; per node its cores and memory (a host device) and its drives; per
- *             adapter one direction each way; per leaf switch one trunk each way to the spines
- *             (spray: ideal spread over equal links makes them one), or one link per spine (ECMP);
- *             the storage service for reads and writes.
- * Capacity:   what payload of large messages reaches: data sheet x efficiency.
- * Left out:   switches inside (non-blocking), spines (as many ports as needed), sockets and NUMA.
- * Cost:       O(GPUs + links), once.
+ *             the switches of its node (or one resource per joined pair and direction in a mesh or a
+ *             torus), one up and one down direction of PCIe; per group of GPUs behind one PCIe switch the
+ *             shared link to the host; per socket its links to the other sockets; per node its cores and
+ *             memory (a host device) and its drives; per adapter one direction each way; per fabric its
+ *             links between switches; the storage service for reads and writes.
+ * Trees:      with ideal spread the equal links of a leaf switch are one resource each way, and so are
+ *             those of a pod of leaves to the third tier; where a flow takes one of them (ECMP, static) or
+ *             one is named by an override, every link is a resource.
+ * Capacity:   what payload of large messages reaches: data sheet x efficiency; 0: the link is down.
+ * Left out:   switches inside (non-blocking).
+ * Cost:       O(GPUs + links), once; no strings: names are made when asked for.
  */
 #pragma once
 
 #include "engine/engine.h"
 #include "net/cluster.h"
+#include "net/graph.h"
 #include "net/protocol.h"
 
 #define LS_NO_NUMBER G_MAXUINT
@@ -26,6 +29,7 @@
   X (LINK, "link", "node", "B/s")               \
   X (PCIE, "pcie", "node", "B/s")               \
   X (PCIE_ROOT, "pcie-root", "node", "B/s")     \
+  X (SOCKET, "socket", "node", "B/s")           \
   X (CORES, "cores", "node", "core-s/s")        \
   X (HOST_MEMORY, "host-memory", "node", "B/s") \
   X (NVME, "nvme", "node", "B/s")               \
@@ -53,38 +57,58 @@ typedef struct {
   double per_s;       /* capacity */
 } LsNetResource;
 
+#define LS_MAX_TORUS_DIMENSIONS LS_MAX_DIMENSIONS
 /* A chip's place in the torus of its node, row by row: the last dimension counts fastest. */
-#define LS_MAX_TORUS_DIMENSIONS 4
 typedef struct {
   guint first_gpu; /* of the torus */
   guint n_dimensions;
-  guint size[LS_MAX_TORUS_DIMENSIONS];
-  gboolean wrap[LS_MAX_TORUS_DIMENSIONS]; /* a ring; else a line */
-  guint at[LS_MAX_TORUS_DIMENSIONS];
+  guint size[LS_MAX_DIMENSIONS];
+  gboolean wrap[LS_MAX_DIMENSIONS]; /* a ring; else a line */
+  guint at[LS_MAX_DIMENSIONS];
 } LsTorusPlace;
 
-/* Leaf and spine of one fabric. */
+/* Where the nodes of one group are plugged into a fabric. */
 typedef struct {
-  guint adapters_per_node;
-  guint nodes_per_leaf, blocks; /* leaves of a rail = blocks */
-  guint leaves;                 /* rails x blocks */
-  guint spines;                 /* links of a leaf's trunk that are told apart: 1 with spray */
-  guint trunk_up, trunk_down;   /* first resource: leaf x spines + spine; LS_NO_NUMBER: one leaf */
+  guint adapters;       /* per node; 0: not on this fabric */
+  guint per_rail;       /* of them on one rail */
+  guint first_position; /* of its first node among all nodes on the fabric */
+  guint first_block;    /* trees: of leaf switches */
+  guint nodes_per_leaf;
+} LsFabricGroup;
+
+/* The switches of one fabric. Leaf = rail x blocks + block; links are numbered leaf x spines + spine and
+ * (pod x spines + spine) x cores + core. */
+typedef struct {
+  LsFabricGroup *groups; /* by group of nodes */
+  guint positions;       /* nodes on it */
+  guint blocks, leaves;
+  guint tiers;                  /* 1: one leaf switch per rail and no trunks */
+  guint blocks_per_pod, pods;   /* a pod: leaves that meet in the second tier */
+  guint spines, cores;          /* told apart: spines of a pod, cores above one spine */
+  guint trunk_up, trunk_down;   /* first resource; LS_NO_NUMBER: one leaf. Graphs: link 0 forth */
+  guint core_up, core_down;     /* LS_NO_NUMBER: no third tier */
+  double leaf_per_s, pod_per_s; /* capacity of all trunks of one */
+  LsGraph *graph;               /* NULL: a tree or a single switch */
+  guint *port_first;            /* custom: by node, index of its first adapter in... */
+  guint *port_vertex;           /* ... the vertex that it is plugged into; LS_NO_NUMBER: none */
+  gint64 *port_latency_ps;
+  GArray *static_routes; /* LsStaticRoute, topology_static.c */
 } LsFabricMap;
 
 typedef struct {
   const LsCluster *cluster;
   GArray *resources; /* LsNetResource */
-  guint n_gpus, n_nodes;
+  guint n_gpus, n_nodes, n_fabrics;
   guint *gpu_node, *gpu_local; /* by GPU */
   guint *sm, *hbm;             /* resource by GPU */
   guint *link_up, *link_down;  /* by GPU; LS_NO_NUMBER in meshes and PCIe nodes */
   guint *pcie_up, *pcie_down;
-  guint *root_up, *root_down;        /* LS_NO_NUMBER: its own link to the host */
-  guint **mesh;                      /* [gpu][local number of the other]; NULL: no mesh */
-  guint *host_device;                /* engine device by node */
-  guint *cores, *host_memory, *nvme; /* by node */
-  guint (*nic)[LS_MAX_NIC_SETS];     /* first adapter's tx by node and set; rx follows tx */
+  guint *root_up, *root_down;                 /* LS_NO_NUMBER: its own link to the host */
+  guint **mesh;                               /* [gpu][local number of the other]; NULL: no mesh */
+  guint **torus;                              /* [gpu][2 x dimension + (1: down)]; NULL: no torus */
+  guint *host_device;                         /* engine device by node */
+  guint *cores, *host_memory, *nvme, *socket; /* by node; socket: up of socket 0, then down, ... */
+  guint (*nic)[LS_MAX_NIC_SETS]; /* first adapter's tx by node and set; rx follows tx */
   LsFabricMap *fabrics;
   guint storage_read, storage_write;
 } LsTopology;
@@ -101,6 +125,9 @@ guint ls_topology_n_resources (const LsTopology *topology);
 char *ls_topology_resource_name (const LsTopology *topology, guint resource);
 char *ls_topology_resource_source (const LsTopology *topology, guint resource);
 char *ls_topology_resource_target (const LsTopology *topology, guint resource);
+/* The links that `target` names: a resource's name, or that without its direction for all of them.
+ * NULL: there are none, and *near (transfer full) is what was perhaps meant, or NULL. */
+GArray *ls_topology_find_links (const LsTopology *topology, const char *target, char **near);
 
 /* FALSE: the links of this GPU form no torus. */
 gboolean ls_topology_torus (const LsTopology *topology, guint gpu, LsTorusPlace *place);
@@ -112,5 +139,8 @@ guint ls_topology_torus_link (const LsTopology *topology, guint gpu, guint dimen
 double ls_node_link_efficiency (const LsNodeSpec *node);
 double ls_nic_set_efficiency (const LsCluster *cluster, const LsNodeSpec *node,
                               const LsNicSet *set);
-/* "GPU 3 to GPU 17, ..." and every resource on the way (transfer full). */
+/* What one half of the nodes on a fabric can send to the other at once, by position: the first half
+ * to the second, in bytes per second of payload. */
+double ls_topology_bisection (const LsTopology *topology, guint fabric);
+/* Text of a route: see describe_route.c (transfer full). */
 char *ls_topology_describe_route (const LsTopology *topology, guint gpu_a, guint gpu_b);

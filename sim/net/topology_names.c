@@ -1,8 +1,8 @@
 /* Names of resources, made when somebody asks: a cluster of a hundred thousand GPUs stores none.
  *
  * A name is PLACE/PART.DIRECTION. What LsNetResource.peer holds, by kind: LINK: the device of the same
- * node at the other end (LS_PART_PEER); PCIE and PCIE_ROOT: the PCIe switch, LS_NO_NUMBER the host; NIC:
- * set << 16 | number; TRUNK: the fabric. */
+ * node at the other end (LS_PART_PEER; in a torus | way << 24); PCIE and PCIE_ROOT: the PCIe switch, LS_NO_NUMBER the host; NIC:
+ * set << 16 | number; SOCKET: its number; TRUNK: the fabric. */
 #include "net/topology.h"
 
 #include "base/assert.h"
@@ -28,6 +28,12 @@ static char *at_node (const LsTopology *topology, gint32 node, const char *forma
 static void link_ends (const LsTopology *topology, const LsNetResource *resource, Ends *ends) {
   guint local = topology->gpu_local[resource->gpu];
   ends->low = at_node (topology, resource->node, "gpu%u", local);
+  if (resource->part == LS_PART_PEER && topology->torus[resource->gpu] != NULL) {
+    guint way = resource->peer >> 24; /* "link.x+": one step up the first dimension */
+    ends->high = at_node (topology, resource->node, "gpu%u", resource->peer & 0xffffff);
+    ends->name = g_strdup_printf ("%s/link.%c%c", ends->low, "xyzw"[way / 2], way % 2 ? '-' : '+');
+    return;
+  }
   if (resource->part == LS_PART_PEER) {
     ends->high = at_node (topology, resource->node, "gpu%u", resource->peer);
     ends->name = g_strdup_printf ("%s/link.gpu%u", ends->low, resource->peer);
@@ -60,16 +66,53 @@ static void nic_ends (const LsTopology *topology, const LsNetResource *resource,
   ends->down = "rx";
 }
 
-static void trunk_ends (const LsTopology *topology, const LsNetResource *resource, guint index,
-                        Ends *ends) {
-  const char *fabric = ls_cluster_fabric (topology->cluster, resource->peer)->name;
-  const LsFabricMap *map = &topology->fabrics[resource->peer];
-  guint first = resource->part == LS_PART_DOWN ? map->trunk_down : map->trunk_up;
-  guint leaf = (index - first) / map->spines, spine = (index - first) % map->spines;
+static void socket_ends (const LsTopology *topology, const LsNetResource *resource, Ends *ends) {
+  ends->low = at_node (topology, resource->node, "socket%u", resource->peer);
+  ends->high = at_node (topology, resource->node, "host");
+  ends->name = g_strconcat (ends->low, "/link", NULL);
+}
+
+static void graph_ends (const LsGraph *graph, const char *fabric, guint edge, Ends *ends) {
+  guint a, b;
+  ls_graph_ends (graph, edge, &a, &b);
+  ends->low = g_strdup_printf ("%s/%s", fabric, ls_graph_name (graph, a));
+  ends->high = g_strdup_printf ("%s/%s", fabric, ls_graph_name (graph, b));
+  ends->name = g_strdup_printf ("%s/%s", fabric, ls_graph_edge_name (graph, edge));
+}
+
+/* "leaf3.spine2"; "leaf3.spine" where equal links are one. */
+static void leaf_ends (const LsFabricMap *map, const char *fabric, guint link, Ends *ends) {
+  guint leaf = link / map->spines, spine = link % map->spines;
   g_autofree char *top = map->spines == 1 ? g_strdup ("spine") : g_strdup_printf ("spine%u", spine);
   ends->low = g_strdup_printf ("%s/leaf%u", fabric, leaf);
   ends->high = g_strdup_printf ("%s/%s", fabric, top);
   ends->name = g_strdup_printf ("%s.%s", ends->low, top);
+}
+
+/* "pod1.spine2.core3"; "pod1.core" where equal links are one. */
+static void core_ends (const LsFabricMap *map, const char *fabric, guint link, Ends *ends) {
+  guint core = link % map->cores, spine = link / map->cores % map->spines;
+  guint pod = link / map->cores / map->spines;
+  gboolean one = map->cores == 1 && map->spines == 1;
+  ends->low = one ? g_strdup_printf ("%s/pod%u", fabric, pod)
+                  : g_strdup_printf ("%s/pod%u.spine%u", fabric, pod, spine);
+  ends->high = one ? g_strdup_printf ("%s/core", fabric)
+                   : g_strdup_printf ("%s/core%u.%u", fabric, spine, core);
+  ends->name =
+      one ? g_strdup_printf ("%s.core", ends->low) : g_strdup_printf ("%s.core%u", ends->low, core);
+}
+
+static void trunk_ends (const LsTopology *topology, const LsNetResource *resource, guint index,
+                        Ends *ends) {
+  const char *fabric = ls_cluster_fabric (topology->cluster, resource->peer)->name;
+  const LsFabricMap *map = &topology->fabrics[resource->peer];
+  gboolean down = resource->part == LS_PART_DOWN;
+  if (map->graph != NULL)
+    graph_ends (map->graph, fabric, (index - map->trunk_up) / 2, ends);
+  else if (map->core_up != LS_NO_NUMBER && index >= map->core_up)
+    core_ends (map, fabric, index - (down ? map->core_down : map->core_up), ends);
+  else
+    leaf_ends (map, fabric, index - (down ? map->trunk_down : map->trunk_up), ends);
 }
 
 static Ends ends_of (const LsTopology *topology, guint index) {
@@ -82,6 +125,9 @@ static Ends ends_of (const LsTopology *topology, guint index) {
   case LS_RESOURCE_PCIE:
   case LS_RESOURCE_PCIE_ROOT:
     pcie_ends (topology, resource, &ends);
+    break;
+  case LS_RESOURCE_SOCKET:
+    socket_ends (topology, resource, &ends);
     break;
   case LS_RESOURCE_NIC:
     nic_ends (topology, resource, &ends);

@@ -151,9 +151,11 @@ START_TEST (faults) {
       {"cluster: {nodes: 2, node: dgx-h100, fabric: {link: 400}}", "test.yaml:1:", "Gb/s"},
       {"cluster: {nodes: 2, node: dgx-h100, fabric: {oversubscription: 0.5}}",
        "test.yaml:1:", "oversubscription"},
-      {"cluster: {nodes: 2, node: dgx-h100, fabric: {kind: dragonfly}}", "test.yaml:1:", "not yet"},
+      {"cluster: {nodes: 2, node: dgx-h100, fabric: {kind: dragonfly}}",
+       "test.yaml:1:", "dragonfly+"},
       {"cluster: {node: {preset: dgx-h100, mig: 1g.10gb}}", "test.yaml:1:", "not yet"},
-      {"cluster: {node: dgx-h100, links: {a: {target: x}}}", "test.yaml:1:", "not yet"},
+      {"cluster: {node: dgx-h100, links: {a: {target: x, rate: 50 %}}}",
+       "test.yaml:1:", "no link is called x"},
       {"cluster: {node: {preset: dgx-h100, tuning: {efficiency: 120 %}}}",
        "test.yaml:1:", "efficiency"},
       {"cluster: {node: dgx-h100, storage: {read: 1 GB/s}}", "test.yaml:1:", "write"},
@@ -161,9 +163,9 @@ START_TEST (faults) {
        "test.yaml:1:", "red"},
       {"cluster: {node: {gpu: l4}, storage: {read: 1 GB/s, write: 1 GB/s}}",
        "test.yaml:1:", "adapter"},
-      {"cluster: {groups: {a: {node: dgx-h100}, b: {node: dgx-a100}}}",
-       "test.yaml:1:", "not supported yet"},
-      {"cluster: {node: tpu-v4-host}", "test.yaml:1:", "torus"},
+      {"cluster: {groups: {a: {node: dgx-h100}, b: {node: {gpu: l4}}}}",
+       "test.yaml:1:", "cannot reach the others"},
+      {"cluster: {node: {preset: tpu-v4-host, gpus: 8}}", "test.yaml:1:", "multiply to 4"},
   };
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
     Bench bench = read_cluster (NULL, rows[i].text, NULL);
@@ -231,7 +233,7 @@ START_TEST (every_number_counts) {
       "cluster:\n  nodes: 16\n"
       "  node: {gpu: h100-sxm-80gb, gpus: 4, nics: {compute: {rate: 400 Gb/s, count: 4}},\n"
       "    intra: {kind: switch}}\n"
-      "  fabric: {leaf_radix: 4, oversubscription: 2}\n"
+      "  fabric: {leaf_radix: 4, spine_radix: 64, oversubscription: 2}\n"
       "  storage: {read: 10 GB/s, write: 5 GB/s, latency: 1 ms}\n";
   static const char *const plain = "cluster: {node: {gpu: l4, gpus: 4, host: {nvme: 1 GB/s}}}";
   static const struct {
