@@ -12,7 +12,6 @@
   X (merge, "DB... -o DB", "join the shards of a study")                              \
   X (explain, "DB", "say why a step takes the time it takes")                         \
   X (show, "DB", "draw a timeline as text")                                           \
-  X (learn, "DB", "replay real learning on a recorded timing")                        \
   X (report, "DB...", "write a self-contained HTML report")                           \
   X (view, "DB", "look at a trace in the browser")                                    \
   X (export, "DB --to FORMAT", "write a trace in other tools' formats")               \
@@ -30,6 +29,7 @@ static const LsCommand *const commands[] = {
     &ls_command_new,
     &ls_command_validate,
     &ls_command_query,
+    &ls_command_learn,
     &ls_command_list,
     &ls_command_help,
     &ls_command_completion,

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/recording.h"
+#include "cli/run_learn.h"
 #include "cli/scenario.h"
 #include "config/output.h"
 #include "train/summary.h"
@@ -40,6 +41,7 @@ typedef struct {
   LsJob **jobs; /* in the order of the scenario's */
   LsSimulation *simulation;
   LsRecording *recording; /* NULL with trace.level none */
+  LsRunLearn *learn;      /* NULL without a learn section */
   LsRecorderOptions recorder;
   GArray *ranks; /* guint */
   GArray *steps; /* gint64; NULL: all */
@@ -47,6 +49,7 @@ typedef struct {
 } Run;
 
 static void run_clear (Run *run) {
+  ls_run_learn_free (run->learn);
   ls_recording_free (run->recording);
   ls_simulation_free (run->simulation);
   for (guint j = 0; j < run->n_jobs; j++)
@@ -153,11 +156,6 @@ static gboolean prepare (LsCli *cli, Run *run, GError **error) {
     read_trace (run);
   if (!ls_scenario_report (cli, run->scenario))
     return FALSE;
-  if (run->scenario->learn) {
-    g_set_error_literal (error, LS_ERROR, LS_ERROR_UNSUPPORTED,
-                         "learn: not yet for a workload of synchronous steps");
-    return FALSE;
-  }
   return build (cli, run, error);
 }
 
@@ -256,12 +254,23 @@ static void on_progress (gpointer self, double share) {
   ls_progress_update (self, share, NULL);
 }
 
+/* A step goes to the trace, then to the learner. */
+static gboolean on_step (gpointer self, const LsStepResult *step, GError **error) {
+  Run *run = self;
+
+  if (run->recording && !ls_recording_step (run->recording, step, error))
+    return FALSE;
+  if (run->learn)
+    ls_run_learn_step (run->learn, step);
+  return TRUE;
+}
+
 /* TRUE when the run is complete or was interrupted (*interrupted). */
 static gboolean simulate (LsCli *cli, Run *run, gboolean *interrupted, GError **error) {
   g_autoptr (LsProgress) progress = ls_progress_new (cli, "simulating");
   g_autoptr (GError) local = NULL;
-  const LsRunOptions how = {.step = run->recording ? ls_recording_step : NULL,
-                            .step_self = run->recording,
+  const LsRunOptions how = {.step = on_step,
+                            .step_self = run,
                             .progress = on_progress,
                             .progress_self = progress,
                             .stop = ls_interrupt_flag ()};
@@ -322,7 +331,9 @@ static gboolean finish_recording (Run *run, const LsSummary *summary, gboolean i
     return TRUE;
   recorder = ls_recording_recorder (run->recording);
   if (summary) {
-    g_autofree char *json = lasting_json (summary);
+    g_autofree char *own = lasting_json (summary);
+    g_autofree char *json =
+        run->learn ? ls_run_learn_extend_json (run->learn, own) : g_strdup (own);
 
     ls_recorder_set_text (recorder, "summary", json);
     if (summary->n_jobs == 0)
@@ -350,10 +361,15 @@ static void show (LsCli *cli, const Run *run, const LsSummary *summary, gboolean
   if (!summary)
     return;
   if (cli->json) {
-    json = ls_summary_to_json (summary);
+    g_autofree char *own = ls_summary_to_json (summary);
+
+    json = run->learn ? ls_run_learn_extend_json (run->learn, own) : g_strdup (own);
     text = g_strconcat (json, "\n", NULL);
-  } else if (!cli->quiet)
-    text = ls_summary_to_text (summary);
+  } else if (!cli->quiet) {
+    g_autofree char *own = ls_summary_to_text (summary);
+
+    text = run->learn ? ls_run_learn_extend_text (run->learn, own) : g_strdup (own);
+  }
   if (text) {
     fputs (text, stdout);
     fflush (stdout);
@@ -369,8 +385,15 @@ static int run_run (LsCli *cli, GError **error) {
     return 2;
   if (ls_args_has (cli->args, "dry-run"))
     return dry_run (cli, &run, error);
+  if (run.scenario->learn) {
+    run.learn = ls_run_learn_new_sync (run.scenario, error);
+    if (!run.learn)
+      return 2;
+  }
   if (!start_recording (cli, &run, error) || !simulate (cli, &run, &interrupted, error))
     return 1;
+  if (run.learn)
+    ls_run_learn_finish (run.learn, run.recording ? ls_recording_recorder (run.recording) : NULL);
   summary = make_summary (cli, &run);
   if (!finish_recording (&run, summary, interrupted, error))
     return 1;

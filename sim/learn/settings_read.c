@@ -349,8 +349,6 @@ static void read_rates (Reader *r) {
 
     s->rates[i] = number (r, path);
   }
-  if (s->n_rates > 0)
-    ls_config_no_effect (r->config, L "optimizer.lr", "lr_grid gives the learning rates");
   s->n_rates = MAX (s->n_rates, 1);
 }
 

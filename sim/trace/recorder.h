@@ -86,6 +86,9 @@ void ls_recorder_set_integer (LsRecorder *recorder, const char *key, gint64 valu
 void ls_recorder_set_real (LsRecorder *recorder, const char *key, double value);
 /* job.summary: JSON. */
 void ls_recorder_set_job_summary (LsRecorder *recorder, guint job, const char *summary);
+/* A row of `metric`; @name is a string that outlives the recorder. */
+void ls_recorder_metric (LsRecorder *recorder, guint replica, guint job, const char *name,
+                         gint64 updates, gint64 samples, gint64 t_ps, double value);
 /* FALSE when writing has failed. */
 gboolean ls_recorder_check (LsRecorder *recorder, GError **error);
 /* Ends the series at `end_ps`, writes what is left, builds the indexes and closes the file as one.

@@ -1,4 +1,5 @@
 /* Words and numbers about a run: table `run`, summaries of jobs, levels by name, expected sizes. */
+#include "base/time.h"
 #include "trace/recorder_private.h"
 
 #include <sqlite3.h>
@@ -75,4 +76,17 @@ gint64 ls_trace_estimate_bytes (LsTraceLevel level, gint64 n_events, guint n_ran
   if (level == LS_TRACE_STEPS)
     return 200000 + dictionary + steps;
   return 2500000 + dictionary + steps + n_events * 160;
+}
+
+void ls_recorder_metric (LsRecorder *recorder, guint replica, guint job, const char *name,
+                         gint64 updates, gint64 samples, gint64 t_ps, double value) {
+  LsCell *row = ls_trace_writer_row (recorder->writer, LS_ROW_METRIC);
+
+  row[0] = ls_cell (replica);
+  row[1] = ls_cell (job);
+  row[2] = ls_cell_text (name);
+  row[3] = ls_cell (updates);
+  row[4] = ls_cell (samples);
+  row[5] = ls_cell (ls_time_ns_from_ps (t_ps));
+  row[6] = ls_cell_real (value);
 }

@@ -25,6 +25,7 @@ typedef union {
   X (MEMBER, "comm_member", 3, 0, 0)                  \
   X (STEP, "step", 5 + LS_N_PARTS, 0, 0)              \
   X (STEP_RANK, "step_rank", 5 + LS_N_PARTS, 0, 0)    \
+  X (METRIC, "metric", 7, 1 << 6, 1 << 2)             \
   X (CAUSE, NULL, 2, 0, 0)
 
 typedef enum {

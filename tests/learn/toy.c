@@ -200,7 +200,8 @@ void lesson_init (Lesson *lesson, const char *yaml) {
   g_autoptr (GError) error = NULL;
   g_autofree char *folder = g_build_filename (
       g_getenv ("BUILD_DIR") != NULL ? g_getenv ("BUILD_DIR") : ".", "data", NULL);
-  const char *const folders[] = {folder, NULL};
+  g_autofree char *source = g_build_filename (LS_TEST_SOURCE_DIR, "build", "data", NULL);
+  const char *const folders[] = {folder, source, NULL};
   g_autofree char *text = NULL;
 
   lesson->settings = read_text (yaml, errors);

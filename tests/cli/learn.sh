@@ -1,0 +1,67 @@
+#!/bin/sh
+# lockstep learn, and run with a learner: tables, CSV, JSON, the same bits at any number of threads and
+# with or without a trace, and what is refused.
+# shellcheck source=tests/cli/lib/common.sh
+. "$SOURCE_DIR/tests/cli/lib/common.sh"
+tiny
+cat >lesson.yaml <<'YAML'
+learn:
+  problem: softmax
+  data: {kind: synthetic, rows: 400, classes: 4, noise: 2}
+  optimizer: {lr: 0.2}
+  evaluate: 10
+YAML
+steps="--set workload.stop.steps=40"
+
+# Beside a run: its summary has the learner's, its trace the measurements.
+# shellcheck disable=SC2086 # words
+run 0 run tiny.yaml lesson.yaml $steps -o a.db --trace steps
+says out "learning   sync, 2 workers: softmax"
+says out "accuracy"
+empty err
+# shellcheck disable=SC2086
+run 0 run tiny.yaml lesson.yaml $steps --trace none --json
+is_json
+for key in loss accuracy learning staleness_histogram gradients_applied blas; do says out "\"$key\""; done
+loss=$(sed -n 's/^  "loss": \(.*\),$/\1/p' out)
+run 0 query a.db "SELECT value FROM metric WHERE name = 'loss' AND updates = 40" --format csv
+# Tracing does not change a loss (15 digits: what the table shows).
+[ "$(sed -n 2p out | cut -c1-12)" = "$(echo "$loss" | cut -c1-12)" ] || fail "loss $loss without a trace, $(sed -n 2p out) in it"
+
+# Replay: without files the run's own section; the mini-batch of a synchronous trace must be said.
+run 2 learn a.db
+says err "learn.batch"
+run 0 learn a.db --set learn.batch=2
+says out "sync, 2 workers"
+cp out own
+run 0 learn a.db lesson.yaml --set learn.batch=2
+cmp -s own out || fail "the run's own section and the same file differ"
+
+# Grid, replications, CSV; threads do not show in a bit.
+run 0 learn a.db lesson.yaml --set learn.batch=2 --lr-grid 0.01:1:log10 --replications 3 --csv one.csv --threads 1
+says out "the best of 3"
+says out "95 % over 3 replications"
+run 0 learn a.db lesson.yaml --set learn.batch=2 --lr-grid 0.01,0.1,1 --replications 3 --csv two.csv --threads 3
+cmp -s one.csv two.csv || fail "the CSV depends on the number of threads"
+[ "$(wc -l <one.csv)" = 46 ] || fail "$(wc -l <one.csv) lines of CSV, not 1 + 3 rates x 3 seeds x 5 measurements"
+run 2 learn a.db lesson.yaml --csv one.csv
+says err "one.csv"
+run 0 learn a.db lesson.yaml --set learn.batch=2 --csv - -q
+says out "run,policy,problem"
+run 0 learn a.db lesson.yaml --set learn.batch=2 --json
+is_json
+
+# What is wrong is said before anything runs.
+run 2 learn lesson.yaml
+says err "no trace database"
+run 2 learn a.db lesson.yaml --lr-grid 1:0.1:log10
+says err "log10"
+run 2 learn a.db lesson.yaml --set learn.problem=sofmax
+says err "softmax"
+run 2 learn a.db lesson.yaml --set learn.optimizer.lr=-1
+run 2 learn missing.db lesson.yaml --set learn.batch=2
+printf '1,2,3\n4,x,6\n' >bad.csv
+run 2 learn a.db --set learn.problem=softmax --set 'learn.data={kind: csv, file: bad.csv, header: false}' --set learn.batch=2
+says err "bad.csv:2:3: the value 'x' is no number"
+HOME=. LOCKSTEP_DATA=. run 0 learn a.db --set learn.batch=2
+finish
