@@ -21,7 +21,7 @@
 #define ROWS_PER_S 1e6
 
 static const LsOption options[] = {
-    {"trace", 0, LS_OPTION_STRING, "LEVEL", "none, steps or ops (the key trace.level)",
+    {"trace", 0, LS_OPTION_STRING, "LEVEL", "none, steps, ops or messages (the key trace.level)",
      "none steps ops"},
     {"ranks", 0, LS_OPTION_STRING, "RANKS",
      "ranks with a row per operation: all, or as in 0-7,16 (the key trace.ranks)", NULL},

@@ -52,8 +52,8 @@ static void read_trace (LsConfig *config) {
 
     (void) indexes;
   }
-  if (strcmp (level, "ops") != 0)
-    ls_config_no_effect (config, "trace.ranks", "only with trace.level ops");
+  if (strcmp (level, "ops") != 0 && strcmp (level, "messages") != 0)
+    ls_config_no_effect (config, "trace.ranks", "only with trace.level ops or messages");
   if (strcmp (level, "none") == 0)
     ls_config_no_effect (config, "trace.steps", "trace.level is none");
 }

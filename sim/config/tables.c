@@ -6,8 +6,7 @@
  */
 #include "config/tables.h"
 
-static const char *const trace_levels[] = {"none", "steps", "ops", NULL};
-static const char *const trace_levels_later[] = {"messages", NULL};
+static const char *const trace_levels[] = {"none", "steps", "ops", "messages", NULL};
 static const char *const all_word[] = {"all", NULL};
 static const char *const auto_all_words[] = {"auto", "all", NULL};
 
@@ -29,10 +28,10 @@ const LsConfigKey ls_config_keys[] = {
     {.path = "trace.level",
      .type = LS_CONFIG_WORD,
      .choices = trace_levels,
-     .later_choices = trace_levels_later,
      .default_text = "ops",
-     .meaning =
-         "grain of the trace: nothing, steps (of the job and of each rank), or every operation",
+     .meaning = "grain of the trace: nothing, steps (of the job and of each rank), every "
+                "operation, or also "
+                "every message of collectives that run as messages",
      .source = "a trace should answer why, not only how long"},
     {.path = "trace.ranks",
      .type = LS_CONFIG_INDEXES,
@@ -41,7 +40,7 @@ const LsConfigKey ls_config_keys[] = {
      .default_text = "auto",
      .meaning = "ranks whose operations are recorded; auto: all up to 64, else one per kind",
      .source = "the trace contract",
-     .when = "only with trace.level: ops"},
+     .when = "only with trace.level: ops or messages"},
     {.path = "trace.steps",
      .type = LS_CONFIG_INDEXES,
      .choices = all_word,

@@ -176,29 +176,43 @@ static gint64 compute_factor (LsEngine *e, const LsGroup *group, const LsFlight 
   return LS_USAGE_ONE - (LS_USAGE_ONE - beside) / 2 * busy;
 }
 
+static void record (LsEngine *e, const LsFlight *flight) {
+  const LsGroup *group = ls_group_at (e, flight->group);
+  const LsRounds *rounds = group->rounds;
+  const guint32 from = group->ranks[flight->from];
+  const guint16 stream = group->streams[flight->from];
+  const LsStream *st = ls_stream_at (e, from, stream);
+  const LsMessageRecord message = {
+      .group = flight->group,
+      .sequence = rounds->meeting.sequence,
+      .round = flight->round,
+      .from = from,
+      .to = group->ranks[flight->to],
+      .stream = stream,
+      .op = &ls_instruction_at (e, from, stream, st->pc)->op,
+      .counters = st->counters,
+      .transfer = rounds->cached->transfer,
+      .bytes = flight->bytes,
+      .start_ps = flight->start_ps,
+      .end_ps = e->now_ps,
+      .alone_ps = MIN (flight->alone_ps - rounds->members[flight->from].alone_ps,
+                       e->now_ps - flight->start_ps),
+      .bottleneck = flight->load.bottleneck,
+      .first_ready_ps = rounds->meeting.first_ready_ps,
+      .last_ready_ps = rounds->meeting.last_ready_ps,
+      .last_rank = rounds->meeting.last_rank};
+  for (guint o = 0; o < e->n_observers; o++)
+    if (e->observers[o]->message)
+      e->observers[o]->message (e->observer_selves[o], &message);
+}
+
 static void arrive (LsEngine *e, guint32 number) {
   LsFlight *flight = ls_flight_at (e, number);
   const LsGroup *group = ls_group_at (e, flight->group);
-  const guint32 from = group->ranks[flight->from], to = group->ranks[flight->to];
-  ls_rank_at (e, to)->received_bytes += flight->bytes;
+  ls_rank_at (e, group->ranks[flight->to])->received_bytes += flight->bytes;
   ls_load_carried (e, flight->n_usages, flight->usages, ls_work_from_units (flight->bytes));
-  if (e->wants_messages && ls_rank_at (e, from)->observed) {
-    const LsRounds *rounds = group->rounds;
-    const LsMessageRecord record = {.group = flight->group,
-                                    .sequence = rounds->meeting.sequence,
-                                    .round = flight->round,
-                                    .from = from,
-                                    .to = to,
-                                    .axis = (guint8) group->axis,
-                                    .transfer = rounds->cached->transfer,
-                                    .bytes = flight->bytes,
-                                    .start_ps = flight->start_ps,
-                                    .end_ps = e->now_ps,
-                                    .bottleneck = flight->load.bottleneck};
-    for (guint o = 0; o < e->n_observers; o++)
-      if (e->observers[o]->message)
-        e->observers[o]->message (e->observer_selves[o], &record);
-  }
+  if (e->wants_messages && ls_rank_at (e, group->ranks[flight->from])->observed)
+    record (e, flight);
   const LsFlight done = *flight;
   flight->state = LS_FLIGHT_FREE;
   g_array_append_val (e->free_flights, number);

@@ -48,11 +48,16 @@ typedef struct {
   gint64 sequence; /* of the collective within its group */
   guint32 round;
   guint32 from, to; /* ranks */
-  guint8 axis;      /* of the collective's operation */
+  guint16 stream;   /* of the sender, and what it runs there: the collective */
+  const LsOp *op;
+  const gint32 *counters;
   const LsTransfer *transfer;
   gint64 bytes;
   gint64 start_ps, end_ps; /* latency included */
+  gint64 alone_ps;         /* how long it takes with nobody else on its path */
   guint32 bottleneck;      /* resource that held its rate down, LS_NO_RESOURCE if none */
+  gint64 first_ready_ps, last_ready_ps; /* of the collective's members */
+  guint32 last_rank;
 } LsMessageRecord;
 
 typedef struct {

@@ -91,7 +91,23 @@ static gint64 own_string (Sink *sink, sqlite3_stmt *statement, const LsTraceMeta
   return (*next)++;
 }
 
-static void write_strings (Sink *sink, const LsTraceMeta *meta, LsTraceNames *names) {
+/* The stream "messages", which is behind those of the programs unless they have it. */
+static void write_streams (Sink *sink, const LsTraceMeta *meta, gboolean messages,
+                           LsTraceNames *names) {
+  sqlite3_stmt *stream = prepare (sink, "INSERT INTO stream VALUES(?,?)");
+  names->messages = meta->n_streams;
+  for (guint i = 0; i < meta->n_streams; i++) {
+    insert (sink, stream, "is", (gint64) i, meta->streams[i]);
+    if (strcmp (meta->streams[i], "messages") == 0)
+      names->messages = i;
+  }
+  if (messages && names->messages == meta->n_streams)
+    insert (sink, stream, "is", names->messages, "messages");
+  sqlite3_finalize (stream);
+}
+
+static void write_strings (Sink *sink, const LsTraceMeta *meta, gboolean messages,
+                           LsTraceNames *names) {
   static const char *const memory[] = {LS_MEMORY (VOCABULARY_MEMORY)};
   sqlite3_stmt *string = prepare (sink, "INSERT INTO string VALUES(?,?)");
   for (guint i = 0; i < meta->n_strings; i++)
@@ -101,11 +117,9 @@ static void write_strings (Sink *sink, const LsTraceMeta *meta, LsTraceNames *na
     names->memory[i] = own_string (sink, string, meta, memory[i], &next);
   names->utilisation = own_string (sink, string, meta, "utilisation", &next);
   names->carried = own_string (sink, string, meta, "carried", &next);
-  sqlite3_stmt *stream = prepare (sink, "INSERT INTO stream VALUES(?,?)");
-  for (guint i = 0; i < meta->n_streams; i++)
-    insert (sink, stream, "is", (gint64) i, meta->streams[i]);
+  if (messages)
+    names->message = own_string (sink, string, meta, "message", &next);
   sqlite3_finalize (string);
-  sqlite3_finalize (stream);
 }
 
 static void write_places (Sink *sink, const LsTraceMeta *meta) {
@@ -131,7 +145,8 @@ static void write_places (Sink *sink, const LsTraceMeta *meta) {
   sqlite3_finalize (resource);
 }
 
-static void write_ranks (Sink *sink, const LsTraceMeta *meta, const LsTraceSelection *selection) {
+static void write_ranks (Sink *sink, const LsTraceMeta *meta, const LsTraceSelection *selection,
+                         gboolean messages, const LsTraceNames *names) {
   sqlite3_stmt *rank_class = prepare (sink, "INSERT INTO rank_class VALUES(?,?,?)");
   for (guint i = 0; i < selection->n_classes; i++)
     insert (sink, rank_class, "iii", (gint64) i, (gint64) selection->class_rank[i],
@@ -145,6 +160,8 @@ static void write_ranks (Sink *sink, const LsTraceMeta *meta, const LsTraceSelec
             (gint64) r->dp, (gint64) r->tp, (gint64) r->pp, (gint64) r->cp, (gint64) r->ep);
     for (guint s = 0; s < r->n_streams && ls_trace_selection_has (selection, i); s++)
       insert (sink, stream, "iii", (gint64) i, (gint64) r->streams[s], (gint64) s);
+    if (messages && r->n_streams > 0 && ls_trace_selection_has (selection, i))
+      insert (sink, stream, "iii", (gint64) i, names->messages, (gint64) r->n_streams);
   }
   sqlite3_finalize (rank_class);
   sqlite3_finalize (rank);
@@ -152,14 +169,15 @@ static void write_ranks (Sink *sink, const LsTraceMeta *meta, const LsTraceSelec
 }
 
 gboolean ls_dictionary_write (sqlite3 *db, const LsTraceMeta *meta,
-                              const LsTraceSelection *selection, LsTraceNames *names,
-                              GError **error) {
+                              const LsTraceSelection *selection, gboolean messages,
+                              LsTraceNames *names, GError **error) {
   if (!ls_database_run (db, "BEGIN", error))
     return FALSE;
   Sink sink = {db, error, TRUE};
   write_vocabulary (&sink);
-  write_strings (&sink, meta, names);
+  write_strings (&sink, meta, messages, names);
+  write_streams (&sink, meta, messages, names);
   write_places (&sink, meta);
-  write_ranks (&sink, meta, selection);
+  write_ranks (&sink, meta, selection, messages, names);
   return sink.ok && ls_database_run (db, "COMMIT", error);
 }

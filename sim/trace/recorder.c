@@ -23,6 +23,8 @@ static void on_rate (gpointer self, guint resource, gint64 t_ps, gint64 rate) {
 static void set_up_ops (LsRecorder *recorder) {
   const LsTraceMeta *meta = recorder->meta;
   recorder->observer = (LsObserver){.op = ls_recorder_on_op, .memory = on_memory, .rate = on_rate};
+  if (recorder->options.level >= LS_TRACE_MESSAGES)
+    recorder->observer.message = ls_recorder_on_message;
   recorder->series =
       ls_trace_series_new (meta, recorder->selection, &recorder->names, recorder->writer);
   for (guint r = 0; r < meta->n_ranks; r++)
@@ -36,7 +38,7 @@ static void set_up_ops (LsRecorder *recorder) {
 
 LsRecorder *ls_recorder_new (const char *path, const LsTraceMeta *meta,
                              const LsRecorderOptions *options, GError **error) {
-  LS_REQUIRE (options->level == LS_TRACE_STEPS || options->level == LS_TRACE_OPS,
+  LS_REQUIRE (options->level >= LS_TRACE_STEPS && options->level < LS_N_TRACE_LEVELS,
               "a recorder of level %d writes nothing", (int) options->level);
   g_autoptr (LsRecorder) recorder = g_new0 (LsRecorder, 1);
   recorder->path = g_canonicalize_filename (path, NULL);
@@ -53,18 +55,19 @@ LsRecorder *ls_recorder_new (const char *path, const LsTraceMeta *meta,
   recorder->values = g_ptr_array_new_with_free_func (g_free);
   recorder->pending = g_array_new (FALSE, FALSE, sizeof (LsPendingCause));
   guint page_bytes =
-      options->level == LS_TRACE_OPS ? LS_DATABASE_PAGE_LARGE : LS_DATABASE_PAGE_SMALL;
+      options->level >= LS_TRACE_OPS ? LS_DATABASE_PAGE_LARGE : LS_DATABASE_PAGE_SMALL;
   recorder->db = ls_database_create (path, options->force, options->vfs, page_bytes, error);
   if (recorder->db == NULL)
     return NULL;
-  if (!ls_dictionary_write (recorder->db, meta, recorder->selection, &recorder->names, error))
+  if (!ls_dictionary_write (recorder->db, meta, recorder->selection,
+                            options->level >= LS_TRACE_MESSAGES, &recorder->names, error))
     return NULL;
   if (!ls_database_run (recorder->db, "INSERT INTO run VALUES('status','running')", error))
     return NULL;
   recorder->writer = ls_trace_writer_new (recorder->db, options->stop, error);
   if (recorder->writer == NULL)
     return NULL;
-  if (options->level == LS_TRACE_OPS)
+  if (options->level >= LS_TRACE_OPS)
     set_up_ops (recorder);
   return g_steal_pointer (&recorder);
 }
@@ -138,7 +141,7 @@ static gboolean build_indexes (LsRecorder *recorder, GError **error) {
 }
 
 static gboolean finish (LsRecorder *recorder, const char *status, gint64 end_ps, GError **error) {
-  if (recorder->options.level == LS_TRACE_OPS) {
+  if (recorder->options.level >= LS_TRACE_OPS) {
     ls_recorder_settle_causes (recorder);
     ls_trace_series_record (recorder->series, FALSE, end_ps);
   }

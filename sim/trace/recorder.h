@@ -2,7 +2,8 @@
  *
  * Model:      levels: `none` writes no file; `steps` the tables step and step_rank; `ops` also a row
  *             per operation of the ranks that have rows (trace/selection.h), collectives with who came
- *             last, and series of memory and of the use of links (trace/series.h). Rows are written by
+ *             last, and series of memory and of the use of links (trace/series.h); `messages` also a row
+ *             per message that a traced rank sends in a collective that runs as messages. Rows are written by
  *             a second thread; indexes are built by ls_recorder_finish().
  *             A cause on a rank without rows becomes its representative's operation of the same stream
  *             and ordinal, and cause_rank names the real rank; it may come later than the event that
@@ -16,7 +17,7 @@
  *             program leaves a readable one, without indexes and with run.status = 'running'.
  * Cost:       about 60 ns per event on the simulating thread, 4 bytes of memory per event of each job's
  *             last two steps, and the writer's queue (7 MB).
- * Left out:   message rows; rows of faults, campaigns and learning.
+ * Left out:   rows of faults, campaigns and learning.
  *
  * Ownership: borrows the metadata (until freed); errors are LS_ERROR_IO.
  */
@@ -27,16 +28,17 @@
 #include "trace/selection.h"
 
 /* X (ID, name in scenarios, what is written) */
-#define LS_TRACE_LEVELS(X)                                      \
-  X (NONE, "none", "no trace")                                  \
-  X (STEPS, "steps", "steps and their time breakdown per rank") \
-  X (OPS, "ops", "every operation of the traced ranks, and time series")
+#define LS_TRACE_LEVELS(X)                                               \
+  X (NONE, "none", "no trace")                                           \
+  X (STEPS, "steps", "steps and their time breakdown per rank")          \
+  X (OPS, "ops", "every operation of the traced ranks, and time series") \
+  X (MESSAGES, "messages", "as ops, and every message of collectives that run as messages")
 
 #define LS_ENUM_TRACE_LEVEL(id, name, meaning) LS_TRACE_##id,
 typedef enum { LS_TRACE_LEVELS (LS_ENUM_TRACE_LEVEL) LS_N_TRACE_LEVELS } LsTraceLevel;
 
 typedef struct {
-  LsTraceLevel level; /* STEPS or OPS */
+  LsTraceLevel level; /* STEPS or above */
   gboolean force;     /* replace an old database */
   gboolean all_ranks;
   const guint *ranks; /* exactly these, if n_ranks > 0; borrowed during the call */

@@ -74,15 +74,12 @@ static guint32 find_collective (LsRecorder *recorder, const LsOpRecord *record) 
   return id;
 }
 
-static void fill_labels (const LsOpRecord *record, LsCell *row) {
-  const LsOp *op = record->op;
-  row[LS_EVENT_KIND] = ls_cell (op->trace_kind);
+static void fill_labels (const LsOp *op, const gint32 *counters, LsCell *row) {
   row[LS_EVENT_AXIS] = ls_cell_unless (op->axis, LS_AXIS_NONE);
   row[LS_EVENT_PHASE] = ls_cell_unless (op->phase, LS_PHASE_NONE);
-  row[LS_EVENT_NAME] = ls_cell (op->name);
-  row[LS_EVENT_LAYER] = ls_cell_positive (ls_label_value (&op->layer, record->counters));
-  row[LS_EVENT_MICROBATCH] = ls_cell_positive (ls_label_value (&op->microbatch, record->counters));
-  row[LS_EVENT_CHUNK] = ls_cell_positive (ls_label_value (&op->chunk, record->counters));
+  row[LS_EVENT_LAYER] = ls_cell_positive (ls_label_value (&op->layer, counters));
+  row[LS_EVENT_MICROBATCH] = ls_cell_positive (ls_label_value (&op->microbatch, counters));
+  row[LS_EVENT_CHUNK] = ls_cell_positive (ls_label_value (&op->chunk, counters));
 }
 
 /* Bytes: what a kernel moves through its memory; what one member of a transfer puts on the wire. */
@@ -129,7 +126,9 @@ void ls_recorder_on_op (gpointer self, const LsOpRecord *record) {
   row[LS_EVENT_STEP] = ls_cell_positive (step);
   row[LS_EVENT_RANK] = ls_cell (rank);
   row[LS_EVENT_STREAM] = ls_cell (meta->streams[record->stream]);
-  fill_labels (record, row);
+  row[LS_EVENT_KIND] = ls_cell (record->op->trace_kind);
+  row[LS_EVENT_NAME] = ls_cell (record->op->name);
+  fill_labels (record->op, record->counters, row);
   row[LS_EVENT_COLLECTIVE] = ls_cell_unless (collective, 0);
   row[LS_EVENT_PEER] = ls_cell_unless (record->peer, LS_NO_RANK);
   fill_times (record, row);
@@ -146,6 +145,42 @@ void ls_recorder_on_op (gpointer self, const LsOpRecord *record) {
     guint32 weight = recorder->selection->class_size[recorder->selection->class_of[rank]];
     recorder->caused_wait_ps[cause_rank] += weight * (record->start_ps - record->ready_ps);
   }
+}
+
+/* A message has no cause of its own, and no exposed time: its collective has. */
+void ls_recorder_on_message (gpointer self, const LsMessageRecord *message) {
+  LsRecorder *recorder = self;
+  gint64 step = message->counters[0];
+  if (!ls_trace_selection_has (recorder->selection, message->from) ||
+      !ls_recorder_has_step (&recorder->options, step))
+    return;
+  const LsOpRecord member = {.op = message->op,
+                             .group = message->group,
+                             .sequence = message->sequence,
+                             .transfer = message->transfer,
+                             .first_ready_ps = message->first_ready_ps,
+                             .last_ready_ps = message->last_ready_ps,
+                             .last_rank = message->last_rank};
+  guint32 collective = find_collective (recorder, &member); /* its row comes first */
+  gint64 slowed_ps = message->end_ps - message->start_ps - message->alone_ps;
+  LsCell *row = ls_trace_writer_row (recorder->writer, LS_ROW_EVENT);
+  for (guint i = 0; i <= LS_EVENT_BOTTLENECK; i++)
+    row[i] = ls_cell (LS_CELL_NULL);
+  row[LS_EVENT_ID] = ls_cell (++recorder->n_events);
+  row[LS_EVENT_STEP] = ls_cell_positive (step);
+  row[LS_EVENT_RANK] = ls_cell (message->from);
+  row[LS_EVENT_STREAM] = ls_cell (recorder->names.messages);
+  row[LS_EVENT_KIND] = ls_cell (LS_KIND_MESSAGE);
+  row[LS_EVENT_NAME] = ls_cell (recorder->names.message);
+  fill_labels (message->op, message->counters, row);
+  row[LS_EVENT_COLLECTIVE] = ls_cell_unless (collective, 0);
+  row[LS_EVENT_PEER] = ls_cell (message->to);
+  row[LS_EVENT_START] = ls_cell (ls_time_ns_from_ps (message->start_ps));
+  row[LS_EVENT_END] = ls_cell (ls_time_ns_from_ps (message->end_ps));
+  row[LS_EVENT_WAIT] = ls_cell (0);
+  row[LS_EVENT_SLOWED] = ls_cell (MAX (ls_time_ns_from_ps (slowed_ps), 0));
+  row[LS_EVENT_BYTES] = message->bytes > 0 ? ls_cell (message->bytes) : ls_cell (LS_CELL_NULL);
+  row[LS_EVENT_BOTTLENECK] = ls_cell_unless (message->bottleneck, LS_NO_RESOURCE);
 }
 
 /* Causes whose rows have come meanwhile are filled in; the others stay, until their event is older

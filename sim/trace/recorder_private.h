@@ -37,6 +37,7 @@ struct LsRecorder {
   double index_s;
 };
 
-/* recorder_ops.c: LsObserver.op, and causes that came later. */
+/* recorder_ops.c: LsObserver.op and .message, and causes that came later. */
 void ls_recorder_on_op (gpointer self, const LsOpRecord *record);
+void ls_recorder_on_message (gpointer self, const LsMessageRecord *message);
 void ls_recorder_settle_causes (LsRecorder *recorder);

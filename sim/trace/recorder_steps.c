@@ -74,7 +74,7 @@ static void write_step (LsRecorder *recorder, const LsTraceStep *step, const LsT
 static void write_step_rank (LsRecorder *recorder, const LsTraceStep *step,
                              const LsTraceStepRank *rank) {
   gint64 caused_ps = rank->caused_wait_ps;
-  if (caused_ps < 0 && recorder->options.level == LS_TRACE_OPS &&
+  if (caused_ps < 0 && recorder->options.level >= LS_TRACE_OPS &&
       rank->rank < recorder->meta->n_ranks)
     caused_ps = recorder->caused_wait_ps[rank->rank];
   LsCell *row = ls_trace_writer_row (recorder->writer, LS_ROW_STEP_RANK);
@@ -123,7 +123,7 @@ gboolean ls_recorder_step (LsRecorder *recorder, const LsTraceStep *step,
   for (guint r = 0; r < recorder->meta->n_ranks; r++)
     if (recorder->meta->ranks[r].job == step->job)
       recorder->caused_wait_ps[r] = 0;
-  if (options->level == LS_TRACE_OPS) {
+  if (options->level >= LS_TRACE_OPS) {
     ls_recorder_settle_causes (recorder);
     forget_old_ids (recorder, step->job);
     if (options->filter_steps)

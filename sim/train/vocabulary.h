@@ -77,7 +77,8 @@
   X (STORAGE_READ, "storage_read", "storage")           \
   X (STORAGE_WRITE, "storage_write", "storage")         \
   X (HOST_WORK, "host_work", "host")                    \
-  X (DELAY, "delay", "wait")
+  X (DELAY, "delay", "wait")                            \
+  X (MESSAGE, "message", "communication")
 
 /* Memory kinds of a rank (samples `memory_NAME`, summary `memory.NAME_bytes`). */
 #define LS_MEMORY(X)             \

@@ -6,9 +6,9 @@
 #include <sys/resource.h>
 #include <time.h>
 
-static const BenchSection *const sections[] = {&bench_queue,    &bench_step,   &bench_fsdp,
-                                               &bench_gpt3,     &bench_memory, &bench_trace,
-                                               &bench_campaign, &bench_churn, &bench_ring};
+static const BenchSection *const sections[] = {
+    &bench_queue, &bench_step,     &bench_fsdp,  &bench_gpt3,     &bench_memory,
+    &bench_trace, &bench_campaign, &bench_churn, &bench_messages, &bench_ring};
 
 double bench_cpu_s (void) {
   struct timespec now;

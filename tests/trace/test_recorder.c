@@ -304,6 +304,61 @@ START_TEST (causes_that_come_later_are_filled_in) {
 }
 END_TEST
 
+START_TEST (messages_have_rows_at_their_level) {
+  Synthetic run = SYNTHETIC_SMALL;
+  const LsTransfer transfer = {.algorithm = "ring", .protocol = "simple", .message_bytes = 4096};
+  LsOp op = LS_OP_INIT;
+  gint32 counters[2] = {0, 0};
+  op.kind = LS_OP_COLLECTIVE;
+  op.trace_kind = LS_KIND_ALL_REDUCE;
+  op.axis = LS_AXIS_DATA;
+  op.phase = LS_PHASE_BACKWARD;
+  for (guint variant = 0; variant < 2; variant++) {
+    const LsRecorderOptions options = {.level = variant == 0 ? LS_TRACE_OPS : LS_TRACE_MESSAGES};
+    LsTraceMeta *meta = synthetic_meta_new (&run);
+    g_autofree char *path = g_build_filename (folder, variant == 0 ? "a.db" : "b.db", NULL);
+    LsRecorder *recorder = ls_recorder_new (path, meta, &options, NULL);
+    const LsObserver *observer = ls_recorder_observer (recorder);
+    ck_assert ((observer->message != NULL) == (variant == 1));
+    for (guint round = 0; round < 3 && variant == 1; round++) {
+      const LsMessageRecord message = {.group = 0,
+                                       .sequence = 0,
+                                       .round = round,
+                                       .from = meta->groups[0].members[0],
+                                       .to = meta->groups[0].members[1],
+                                       .op = &op,
+                                       .counters = counters,
+                                       .transfer = &transfer,
+                                       .bytes = 2048,
+                                       .start_ps = 10000 * (gint64) round,
+                                       .end_ps = 10000 * (gint64) round + 8000,
+                                       .alone_ps = 5000,
+                                       .bottleneck = 0,
+                                       .last_rank = 1};
+      observer->message (recorder, &message);
+    }
+    ck_assert (ls_recorder_finish (recorder, "complete", 30000, NULL));
+    ls_recorder_free (recorder);
+    sqlite3 *db = sql_open (folder, variant == 0 ? "a.db" : "b.db");
+    ck_assert_int_eq (
+        sql_integer (db, "SELECT count(*) FROM events WHERE kind='message' AND stream='messages'"
+                         " AND class='communication' AND axis='data' AND phase='backward' AND"
+                         " bytes=2048 AND duration_ns=8 AND slowed_ns=3 AND exposed_ns IS NULL AND"
+                         " bottleneck IS NOT NULL AND name='message'"),
+        variant == 0 ? 0 : 3);
+    ck_assert_int_eq (sql_integer (db, "SELECT count(*) FROM collective JOIN event e ON"
+                                       " e.collective_id=collective.id WHERE algorithm='ring' AND"
+                                       " message_bytes=4096 AND e.peer<>e.rank"),
+                      variant == 0 ? 0 : 3);
+    /* every traced rank has the stream */
+    ck_assert_int_eq (sql_integer (db, "SELECT count(*) FROM thread WHERE name='messages'"),
+                      variant == 0 ? 0 : 4);
+    sqlite3_close (db);
+    synthetic_meta_free (meta);
+  }
+}
+END_TEST
+
 START_TEST (summaries_and_values_are_kept) {
   Synthetic run = SYNTHETIC_SMALL;
   LsTraceMeta *meta = synthetic_meta_new (&run);
@@ -377,6 +432,7 @@ int main (void) {
   tcase_add_test (tests, steps_can_be_listed);
   tcase_add_test (tests, ranks_without_rows_have_representatives);
   tcase_add_test (tests, causes_that_come_later_are_filled_in);
+  tcase_add_test (tests, messages_have_rows_at_their_level);
   tcase_add_test (tests, summaries_and_values_are_kept);
   tcase_add_test (tests, bare_inserts_take_the_same_rows);
   tcase_add_test (tests, size_is_estimated);

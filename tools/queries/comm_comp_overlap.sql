@@ -13,5 +13,5 @@ SELECT e.rank, a.name AS axis, count(*) AS operations,
          AS overlap_pct
 FROM event e JOIN p ON e.step = p.step JOIN kind k ON k.id = e.kind_id
 LEFT JOIN axis a ON a.id = e.axis_id
-WHERE k.class = 'communication' AND e.axis_id IS NOT NULL AND e.rank = coalesce(:rank, e.rank)
+WHERE k.class = 'communication' AND k.name <> 'message' AND e.axis_id IS NOT NULL AND e.rank = coalesce(:rank, e.rank)
 GROUP BY e.rank, e.axis_id ORDER BY e.rank, e.axis_id;

@@ -15,5 +15,5 @@ SELECT a.name AS axis, k.name AS kind, sum(w.weight) AS operations,
              / (SELECT max(s.end_ns - s.start_ns) FROM step s JOIN p USING (step)), 2) AS share_of_step_pct,
        round(sum(w.weight * w.bytes) / 1e9 / ranks.n, 4) AS sent_gb_per_rank
 FROM w JOIN ranks JOIN kind k ON k.id = w.kind_id LEFT JOIN axis a ON a.id = w.axis_id
-WHERE k.class = 'communication'
+WHERE k.class = 'communication' AND k.name <> 'message'
 GROUP BY w.axis_id, w.kind_id ORDER BY sum(w.weight * w.exposed_ns) DESC, a.name, k.name;
