@@ -4,18 +4,17 @@
 
 #include <string.h>
 
-#define LS_LATER_COMMANDS(X)                                                          \
-  X (collective, "OP FILE...", "time one collective operation over a range of sizes") \
-  X (sweep, "FILE... [options]", "run a grid of scenarios on all cores")              \
-  X (plan, "FILE... [options]", "search for the best parallel layout")                \
-  X (compare, "A.db B.db", "compare two runs or studies, with intervals")             \
-  X (merge, "DB... -o DB", "join the shards of a study")                              \
-  X (explain, "DB", "say why a step takes the time it takes")                         \
-  X (show, "DB", "draw a timeline as text")                                           \
-  X (report, "DB...", "write a self-contained HTML report")                           \
-  X (view, "DB", "look at a trace in the browser")                                    \
-  X (export, "DB --to FORMAT", "write a trace in other tools' formats")               \
-  X (import, "FILE...", "read other tools' files as scenarios")                       \
+#define LS_LATER_COMMANDS(X)                                              \
+  X (sweep, "FILE... [options]", "run a grid of scenarios on all cores")  \
+  X (plan, "FILE... [options]", "search for the best parallel layout")    \
+  X (compare, "A.db B.db", "compare two runs or studies, with intervals") \
+  X (merge, "DB... -o DB", "join the shards of a study")                  \
+  X (explain, "DB", "say why a step takes the time it takes")             \
+  X (show, "DB", "draw a timeline as text")                               \
+  X (report, "DB...", "write a self-contained HTML report")               \
+  X (view, "DB", "look at a trace in the browser")                        \
+  X (export, "DB --to FORMAT", "write a trace in other tools' formats")   \
+  X (import, "FILE...", "read other tools' files as scenarios")           \
   X (calibrate, "--from FILE...", "fit device constants to measurements")
 
 #define LATER_RECORD(id, words, what) \
@@ -26,6 +25,7 @@ LS_LATER_COMMANDS (LATER_RECORD)
 static const LsCommand *const commands[] = {
     &ls_command_run,
     &ls_command_check,
+    &ls_command_collective,
     &ls_command_new,
     &ls_command_validate,
     &ls_command_query,

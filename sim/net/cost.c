@@ -142,3 +142,11 @@ double ls_cost_phase_s (const LsPhaseLoad *load, const LsPhaseCost *cost, gint64
   double flow = load->flow * (double) bytes;
   return cost->latency_s + (flow > 0 ? flow / cost->rate : 0);
 }
+
+/* Two channels per link inside a node, two per adapter between nodes, 2 to 32.
+ * source: NCCL @5067397 src/graph/search.cc doubles the rings that it finds; MAXCHANNELS 32 */
+guint ls_cost_channels (const LsGroupShape *shape) {
+  const LsNodeSpec *node = ls_group_spec (shape, 0);
+  guint paths = shape->n_nodes > 1 ? shape->n_nics[0] : shape->inside ? node->links : 1;
+  return CLAMP (2 * paths, 2, 32);
+}

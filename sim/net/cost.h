@@ -42,3 +42,6 @@ double ls_cost_link_share (const LsGroupShape *shape, const LsAlgorithmRecord *a
                            gboolean switched, LsProtocol protocol);
 /* Bytes on the wire per byte of payload. */
 double ls_cost_wire (LsProtocol protocol);
+/* Parallel rings or trees that NCCL would spread a large message over: for information, bandwidth comes
+ * from links. */
+guint ls_cost_channels (const LsGroupShape *shape);

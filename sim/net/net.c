@@ -48,6 +48,7 @@ static gboolean key_equal (gconstpointer a, gconstpointer b) {
 typedef struct {
   LsTransfer transfer; /* first: the rest of the world sees only this */
   LsMessages *messages;
+  guint channels;
 } Owned;
 
 static void transfer_free (gpointer data) {
@@ -214,6 +215,7 @@ static LsTransfer *transfer_new (LsNet *net, const LsGroupPlans *plans, const Ls
     transfer->beside_compute = ls_usage_from_double (device->collective_slowdown);
     transfer->algorithm = plan->algorithm != NULL ? plan->algorithm->name : "direct";
     transfer->protocol = ls_protocol_name (choice->protocol);
+    owned->channels = ls_cost_channels (shape);
   }
   if (plan->algorithm != NULL && as_messages (net, shape)) {
     owned->messages = ls_messages_new (shape, plans->place_of, plan, choice->protocol,
@@ -381,7 +383,9 @@ void ls_net_drop_transfers (LsNet *net) {
 LsNetEstimate ls_net_estimate (LsNet *net, const guint *gpus, guint n,
                                const LsDescriptor *descriptor) {
   const LsTransfer *transfer = ls_net_transfer (net, gpus, n, descriptor);
-  LsNetEstimate estimate = {.algorithm = transfer->algorithm, .protocol = transfer->protocol};
+  LsNetEstimate estimate = {.algorithm = transfer->algorithm,
+                            .protocol = transfer->protocol,
+                            .channels = ((const Owned *) (gconstpointer) transfer)->channels};
   for (guint i = 0; i < transfer->n_phases; i++) {
     const LsPhase *phase = &transfer->phases[i];
     double rate = phase->rate_cap > 0 ? ls_rate_to_per_s (phase->rate_cap) : INFINITY;

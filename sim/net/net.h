@@ -52,6 +52,7 @@ typedef struct {
   double busbw_bytes_per_s; /* as nccl-tests counts */
   const char *algorithm;    /* NULL: nothing to do */
   const char *protocol;
+  guint channels; /* parallel rings or trees that NCCL would spread it over */
 } LsNetEstimate;
 
 /* `gpus`: the group in order, the first is the root; SEND_RECV of two: from gpus[0] to gpus[1], of more:
