@@ -26,6 +26,7 @@ static void prediction_free (gpointer data) {
   g_free (prediction->row_id);
   g_free (prediction->skipped);
   g_free (prediction->scenario);
+  g_free (prediction->setting);
   g_free (prediction);
 }
 

@@ -29,6 +29,11 @@ typedef struct {
   double
       measured_mfu; /* model FLOPs / (peak x measured step), for the one-constant baseline; 0 none */
   char *scenario;   /* the YAML that was simulated, for --scenario */
+  /* Of collectives: */
+  guint nodes;
+  double size_bytes;
+  const char *machine; /* kind of link or adapter that rules it, static */
+  char *setting;       /* equal for rows that measure the same on the same kind of machine */
 } LsPrediction;
 
 typedef struct {

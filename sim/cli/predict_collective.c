@@ -133,6 +133,21 @@ static char *write_scenario (const Job *job) {
   return g_string_free (yaml, FALSE);
 }
 
+/* What rules the time, and what makes two rows the same measurement: inside a node links and ranks,
+ * between nodes the whole machine. */
+static void describe (LsPrediction *out, const Job *job) {
+  const LsLink *link = job->node->link ? ls_link_find (job->node->link, NULL) : NULL;
+  gboolean across = job->nodes > 1;
+
+  out->nodes = job->nodes;
+  out->size_bytes = (double) job->descriptor.bytes;
+  out->machine = across ? job->node->name : link ? link->name : "pcie";
+  out->setting = g_strdup_printf (
+      "%s %ux%u nics %u of %g nvls %d %s %" G_GINT64_FORMAT, out->machine, job->nodes,
+      job->per_node, across ? job->nics : 0, across ? job->nic_gbit_s : 0, job->no_in_network,
+      ls_collective_op_name (job->descriptor.op), job->descriptor.bytes);
+}
+
 static void estimate (LsPrediction *out, const Job *job, const LsScenario *scenario) {
   g_autoptr (LsNet) net = ls_net_new (scenario->cluster, NULL);
   g_autofree guint *gpus = g_new (guint, job->nodes * job->per_node);
@@ -156,6 +171,7 @@ void ls_predict_collective (LsPrediction *out, const LsCsv *csv, guint row,
     return;
   LS_REQUIRE (job.node, "a collective row without a node shape is skipped");
   out->gpu = job.node->gpu;
+  describe (out, &job);
   out->scenario = write_scenario (&job);
   if (how->dry)
     return;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cli/cli.h"
+#include "cli/collective_classes.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/predict.h"
@@ -105,6 +106,46 @@ static void note_summary (LsCli *cli, const LsPredictionTable *table) {
   }
 }
 
+/* Collectives by class: geometric-mean errors, raw and against the interval of logs that disagree. */
+static void note_classes (LsCli *cli, const LsPredictionTable *table) {
+  g_autoptr (GArray) classes = ls_collective_classes (table);
+
+  if (classes->len > 0)
+    ls_cli_note (cli,
+                 "  geometric-mean errors of collectives, raw and against the interval where logs "
+                 "of one kind of machine disagree (by the spread):");
+  for (guint i = 0; i < classes->len; i++) {
+    const LsCollectiveClass *c = &g_array_index (classes, LsCollectiveClass, i);
+    g_autofree char *spread = c->disagreeing > 0 ? g_strdup_printf (", spread %5.1f %% of %u",
+                                                                    c->spread_pct, c->disagreeing)
+                                                 : g_strdup ("");
+
+    ls_cli_note (cli, "  %-24s %-18s count %3u, error %5.1f %%, interval %5.1f %%%s", c->name,
+                 c->machine ? c->machine : "", c->count, c->error_pct, c->interval_pct, spread);
+  }
+}
+
+static void json_classes (LsJson *json, const LsPredictionTable *table) {
+  g_autoptr (GArray) classes = ls_collective_classes (table);
+
+  ls_json_open_array (json, "classes");
+  for (guint i = 0; i < classes->len; i++) {
+    const LsCollectiveClass *c = &g_array_index (classes, LsCollectiveClass, i);
+
+    ls_json_open_object (json, NULL);
+    ls_json_string (json, "class", c->name);
+    if (c->machine)
+      ls_json_string (json, "machine", c->machine);
+    ls_json_integer (json, "count", c->count);
+    ls_json_number (json, "geometric_mean_error_pct", c->error_pct);
+    ls_json_number (json, "interval_error_pct", c->interval_pct);
+    ls_json_integer (json, "disagreeing", c->disagreeing);
+    ls_json_number (json, "spread_pct", c->spread_pct);
+    ls_json_close (json);
+  }
+  ls_json_close (json);
+}
+
 static void json_row (LsJson *json, const LsPrediction *row) {
   ls_json_open_object (json, NULL);
   ls_json_string (json, "row_id", row->row_id);
@@ -153,6 +194,7 @@ static void json_table (LsJson *json, const LsPredictionTable *table) {
   for (guint i = 0; i < summaries->len; i++)
     json_summary (json, &g_array_index (summaries, LsPredictionSummary, i));
   ls_json_close (json);
+  json_classes (json, table);
   ls_json_open_array (json, "rows");
   for (guint i = 0; i < table->rows->len; i++)
     json_row (json, table->rows->pdata[i]);
@@ -226,8 +268,10 @@ static int run_validate (LsCli *cli, GError **error) {
   text = output_text (tables, cli->json, scenarios);
   if (!ls_cli_write (cli, text, error))
     return 2;
-  for (guint i = 0; i < tables->len && !scenarios; i++)
+  for (guint i = 0; i < tables->len && !scenarios; i++) {
     note_summary (cli, tables->pdata[i]);
+    note_classes (cli, tables->pdata[i]);
+  }
   return ls_interrupt_requested () ? 130 : 0;
 }
 

@@ -78,7 +78,8 @@ static guint chunks_of (LsMessages *m, const LsPhaseLoad *load, const LsSegment 
                                    load->latencies[i].switched, m->protocol, 0, m->bytes));
   if (hop <= 0)
     return (guint) MIN (MOST_CHUNKS, MAX (1, flow));
-  double best = sqrt ((segment->n_rounds - 1) * flow / load->rate / hop);
+  double rate = ls_cost_phase (m->shape, m->algorithm, load, m->protocol, m->bytes).rate;
+  double best = sqrt ((segment->n_rounds - 1) * flow / rate / hop);
   return (guint) CLAMP (best, 1, MOST_CHUNKS);
 }
 
