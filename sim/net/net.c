@@ -233,7 +233,8 @@ static gboolean is_nothing (const LsDescriptor *descriptor, guint n) {
 
 /* Nothing to move: instant barriers, groups of one, no bytes. */
 static LsTransfer *nothing_new (const LsDescriptor *descriptor) {
-  LsTransfer *transfer = &g_new0 (Owned, 1)->transfer;
+  Owned *owned = g_new0 (Owned, 1);
+  LsTransfer *transfer = &owned->transfer;
   *transfer = (LsTransfer){.beside_compute = LS_USAGE_ONE, .message_bytes = descriptor->bytes};
   return transfer;
 }
