@@ -54,13 +54,13 @@ static gboolean shrinks (double a, guint tau, gint64 updates) {
 START_TEST (fixed_delay_is_stable_up_to_the_sine_limit) {
   /* theory Q2: x_{t+1} = x_t - a x_{t-tau} is stable iff 0 < a < 2 sin (pi / (2 (2 tau + 1))). By
    * bisection to 1e-3 relative: near the edge the largest root is 1 + c (a - limit), c ~ 1 / tau, so
-   * sizes of stretches 30 (2 tau + 1) / 1e-3 apart tell 1e-3 of a easily. */
+   * sizes of stretches of 200 (2 tau + 1) updates tell 1e-3 of a easily. */
   static const guint taus[] = {0, 1, 2, 3, 7, 15};
 
   for (guint i = 0; i < G_N_ELEMENTS (taus); i++) {
     const guint tau = taus[i];
     const double limit = 2 * sin (G_PI / (2 * (2 * (double) tau + 1)));
-    const gint64 updates = (gint64) (2000 * (2 * (double) tau + 1));
+    const gint64 updates = (gint64) (600 * (2 * (double) tau + 1));
     double low = 0.5 * limit, high = 1.5 * limit;
 
     while (high - low > 2.5e-4 * limit) {
