@@ -54,6 +54,10 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
   if (ls_model_has_tokens (w->model))
     g_string_append_printf (out, " of %" G_GINT64_FORMAT " tokens", w->seq_len);
   g_string_append_c (out, '\n');
+  if (w->update.active)
+    g_string_append_printf (out, "updates   %s over %u workers%s\n", w->update.spec.policy->name,
+                            w->update.spec.workers,
+                            w->update.n_server_nodes > 0 ? ", with servers" : "");
   if (w->layout.ranks < w->gpus)
     g_string_append_printf (out, "idle      %u of %u GPUs have no rank\n",
                             w->gpus - w->layout.ranks, w->gpus);

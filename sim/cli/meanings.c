@@ -52,6 +52,9 @@ static const char *const kinds[LS_N_KINDS] = {
     [LS_KIND_STORAGE_WRITE] = "write to shared storage or local drives",
     [LS_KIND_HOST_WORK] = "work of host cores, such as decoding samples",
     [LS_KIND_DELAY] = "a pause of the stream: host work between steps",
+    [LS_KIND_STEP] = "step of a timed worker: a draw",
+    [LS_KIND_PUSH] = "a gradient on its way to a server, and until the server has dealt with it",
+    [LS_KIND_PULL] = "a model on its way from a server",
 };
 
 static const char *const memory[LS_N_MEMORY] = {

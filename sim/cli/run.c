@@ -10,6 +10,7 @@
 #include "cli/progress.h"
 #include "cli/recording.h"
 #include "cli/run_learn.h"
+#include "cli/run_update.h"
 #include "cli/scenario.h"
 #include "config/output.h"
 #include "train/summary.h"
@@ -156,7 +157,14 @@ static gboolean prepare (LsCli *cli, Run *run, GError **error) {
     read_trace (run);
   if (!ls_scenario_report (cli, run->scenario))
     return FALSE;
-  return build (cli, run, error);
+  return TRUE;
+}
+
+static gboolean is_of_updates (const Run *run) {
+  for (guint j = 0; j < run->scenario->n_jobs; j++)
+    if (run->scenario->jobs[j].workload->update.active)
+      return TRUE;
+  return FALSE;
 }
 
 /* --- dry run ------------------------------------------------------------------------------------ */
@@ -382,6 +390,10 @@ static int run_run (LsCli *cli, GError **error) {
   gboolean interrupted;
 
   if (!prepare (cli, &run, error))
+    return 2;
+  if (is_of_updates (&run))
+    return ls_run_updates (cli, run.scenario, &run.recorder, error);
+  if (!build (cli, &run, error))
     return 2;
   if (ls_args_has (cli->args, "dry-run"))
     return dry_run (cli, &run, error);

@@ -8,10 +8,16 @@
 #include "config/output.h"
 #include "config/path.h"
 #include "config/tables.h"
+#include "train/update_keys.h"
 
 LsConfigSchema *ls_scenario_schema (void) {
-  const LsConfigKey *const tables[] = {ls_config_keys, ls_cluster_keys, ls_workload_keys,
-                                       ls_learn_keys, ls_config_later_keys, NULL};
+  const LsConfigKey *const tables[] = {ls_config_keys,
+                                       ls_cluster_keys,
+                                       ls_workload_keys,
+                                       ls_update_keys,
+                                       ls_learn_keys,
+                                       ls_config_later_keys,
+                                       NULL};
 
   return ls_config_schema_new (tables);
 }
@@ -106,6 +112,14 @@ static void read_jobs (LsScenario *scenario) {
     job->workload = ls_workload_new_job (config, names[j], scenario->cluster, scenario->errors);
     good = good && job->workload != NULL;
   }
+  for (guint j = 0; good && j < scenario->n_jobs && scenario->n_jobs > 1; j++)
+    if (scenario->jobs[j].workload->update.active) {
+      ls_config_error_at (config, scenario->errors, "jobs",
+                          "job %s has an asynchronous policy or timed workers, which run alone; "
+                          "give it a scenario of its own",
+                          scenario->jobs[j].name);
+      good = FALSE;
+    }
   if (good && scenario->n_jobs > 0 && keep_apart (scenario))
     scenario->workload = scenario->jobs[0].workload;
 }

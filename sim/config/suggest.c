@@ -24,19 +24,32 @@ static GPtrArray *names_of (const LsSchemaNode *map) {
   return names;
 }
 
-/* The first key called @name anywhere below @node that can be used now. */
-static const LsSchemaNode *find_anywhere (const LsSchemaNode *node, const char *name) {
-  for (guint i = 0; i < node->children->len; i++) {
-    const LsSchemaNode *child = node->children->pdata[i];
-    const LsSchemaNode *found;
+/* Deepest level of keys that is searched. */
+#define DEPTH_MAX 8
 
-    if (strcmp (child->name, name) == 0 && child->row != NULL && child->row->later == NULL)
-      return child;
-    found = find_anywhere (child, name);
-    if (found != NULL)
-      return found;
+/* The first key called @name, @depth levels below @node, that can be used now. */
+static const LsSchemaNode *find_at (const LsSchemaNode *node, const char *name, guint depth) {
+  const LsSchemaNode *found = NULL;
+
+  for (guint i = 0; i < node->children->len && found == NULL; i++) {
+    const LsSchemaNode *child = node->children->pdata[i];
+
+    if (depth > 1)
+      found = find_at (child, name, depth - 1);
+    else if (strcmp (child->name, name) == 0 && child->row != NULL && child->row->later == NULL)
+      found = child;
   }
-  return node->star != NULL ? find_anywhere (node->star, name) : NULL;
+  return found == NULL && node->star != NULL && depth > 1 ? find_at (node->star, name, depth - 1)
+                                                          : found;
+}
+
+/* The nearest to the top is what people mean. */
+static const LsSchemaNode *find_anywhere (const LsSchemaNode *root, const char *name) {
+  const LsSchemaNode *found = NULL;
+
+  for (guint depth = 1; depth <= DEPTH_MAX && found == NULL; depth++)
+    found = find_at (root, name, depth);
+  return found;
 }
 
 char *ls_config_list_keys (const LsSchemaNode *map) {

@@ -26,6 +26,7 @@
 #include "engine/observer.h"
 #include "trace/meta.h"
 #include "trace/selection.h"
+#include "train/update_log.h"
 
 /* X (ID, name in scenarios, what is written) */
 #define LS_TRACE_LEVELS(X)                                               \
@@ -82,6 +83,9 @@ gboolean ls_recorder_has_rank (const LsRecorder *recorder, guint rank);
  * finish. FALSE when writing has failed, here or before. */
 gboolean ls_recorder_step (LsRecorder *recorder, const LsTraceStep *step,
                            const LsTraceStepRank *ranks, guint n_ranks, GError **error);
+/* Rows of `gradient`, `update_log` and `peer_set`: to be given to a run of updates, with the recorder as
+ * `self`. They belong to job 0. */
+extern const LsUpdateSink ls_recorder_update_sink;
 /* Values of table `run`: scenario, version, seed, summary, command, wall_s... Later ones replace. */
 void ls_recorder_set_text (LsRecorder *recorder, const char *key, const char *value);
 void ls_recorder_set_integer (LsRecorder *recorder, const char *key, gint64 value);

@@ -60,7 +60,11 @@ static const char tables[] =
     " action TEXT NOT NULL, reason TEXT, scale REAL, samples INTEGER);"
     "CREATE TABLE update_log(id INTEGER PRIMARY KEY, replica INTEGER NOT NULL,"
     " job_id INTEGER NOT NULL, operation TEXT NOT NULL, worker INTEGER, shard INTEGER,"
-    " version INTEGER, peer_set INTEGER, gradient_id INTEGER, t_ns INTEGER NOT NULL);"
+    " version INTEGER, peer_set INTEGER, gradient_id INTEGER, t_ns INTEGER NOT NULL,"
+    /* peer: of a pair_average; closes: the last apply of its version */
+    " peer INTEGER, closes INTEGER);"
+    "CREATE TABLE peer_set(id INTEGER, position INTEGER, worker INTEGER NOT NULL,"
+    " PRIMARY KEY(id,position)) WITHOUT ROWID;"
     "CREATE TABLE metric(replica INTEGER, job_id INTEGER, name TEXT, updates INTEGER,"
     " samples INTEGER, t_ns INTEGER, value REAL, PRIMARY KEY(replica,job_id,name,updates))"
     " WITHOUT ROWID;";

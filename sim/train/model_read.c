@@ -9,6 +9,7 @@
 
 #include "base/distance.h"
 #include "base/error.h"
+#include "train/update_keys.h"
 #include "train/workload_keys.h"
 
 #define MODEL "workload.model"
@@ -374,11 +375,20 @@ static LsModel *read_preset (LsConfig *config, LsConfigErrors *errors) {
   return model;
 }
 
+static LsModel *read_timed (LsConfig *config, LsConfigErrors *errors) {
+  no_effect (config, transformer_keys, G_N_ELEMENTS (transformer_keys),
+             "only a transformer has it");
+  no_effect (config, layers_keys, G_N_ELEMENTS (layers_keys), "only with model.kind layers");
+  return ls_update_read_timed_model (config, errors);
+}
+
 LsModel *ls_workload_read_model (LsConfig *config, LsConfigErrors *errors) {
   const gboolean preset = ls_config_has (config, MODEL ".preset");
   const gboolean kind = !preset || ls_config_has (config, MODEL ".kind");
   const gboolean elements =
       kind && g_strcmp0 (ls_config_get_string (config, MODEL ".kind"), "layers") == 0;
+  if (kind && g_strcmp0 (ls_config_get_string (config, MODEL ".kind"), "timed") == 0)
+    return read_timed (config, errors);
   g_autoptr (LsModel) model = preset     ? read_preset (config, errors)
                               : elements ? read_elements (config, errors)
                                          : read_transformer (config, errors);

@@ -46,6 +46,7 @@ LsModel *ls_model_copy (const LsModel *model) {
   copy->name = g_strdup (model->name);
   copy->kind = model->kind;
   copy->transformer = model->transformer;
+  copy->timed_parameters = model->timed_parameters;
   for (guint i = 0; i < model->n_elements; i++)
     ls_model_append (copy, &model->elements[i]);
   return copy;
@@ -68,6 +69,8 @@ guint ls_model_n_layers (const LsModel *model) {
 
   if (model->kind == LS_MODEL_TRANSFORMER)
     return (guint) model->transformer.layers;
+  if (model->kind == LS_MODEL_TIMED)
+    return 1;
   for (guint i = 0; i < model->n_elements; i++)
     if (i == 0 || strcmp (model->elements[i].block, model->elements[i - 1].block) != 0)
       n++;
@@ -103,6 +106,8 @@ gint64 ls_model_parameters (const LsModel *model) {
   const LsTransformer *t = &model->transformer;
   gint64 parameters = 0;
 
+  if (model->kind == LS_MODEL_TIMED)
+    return model->timed_parameters;
   if (model->kind == LS_MODEL_LAYERS) {
     for (guint i = 0; i < model->n_elements; i++)
       parameters += ls_element_parameters (&model->elements[i]);

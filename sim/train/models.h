@@ -58,7 +58,7 @@ typedef struct {
   gboolean shares_input; /* reads a tensor that an earlier element reads too (a projection) */
 } LsElement;
 
-typedef enum { LS_MODEL_TRANSFORMER, LS_MODEL_LAYERS } LsModelKind;
+typedef enum { LS_MODEL_TRANSFORMER, LS_MODEL_LAYERS, LS_MODEL_TIMED } LsModelKind;
 
 typedef struct {
   char *name;
@@ -66,6 +66,7 @@ typedef struct {
   LsTransformer transformer; /* of LS_MODEL_TRANSFORMER */
   LsElement *elements;       /* of LS_MODEL_LAYERS, in order of execution */
   guint n_elements;
+  gint64 timed_parameters; /* of LS_MODEL_TIMED: what travels; it has no layers */
 } LsModel;
 
 typedef struct {

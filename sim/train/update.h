@@ -59,11 +59,11 @@ LsPart ls_update_span_part (LsUpdateSpan span);
  * ls_engine_add_transfer(); LS_UPDATE_NOTHING: takes no time. */
 #define LS_UPDATE_NOTHING G_MAXUINT
 typedef enum {
-  LS_WAY_PUSH,    /* worker to server, a gradient or model */
-  LS_WAY_MODEL,   /* server to worker, the model */
-  LS_WAY_ACK,     /* server to worker, a few bytes */
-  LS_WAY_REQUEST, /* worker to server, a few bytes */
-  LS_N_WAYS
+  LS_UPDATE_WAY_PUSH,    /* worker to server, a gradient or model */
+  LS_UPDATE_WAY_MODEL,   /* server to worker, the model */
+  LS_UPDATE_WAY_ACK,     /* server to worker, a few bytes */
+  LS_UPDATE_WAY_REQUEST, /* worker to server, a few bytes */
+  LS_N_UPDATE_WAYS
 } LsUpdateWay;
 
 typedef struct LsUpdate LsUpdate;

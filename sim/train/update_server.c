@@ -344,7 +344,7 @@ void ls_update_push (LsUpdate *u, guint32 slot) {
     if (u->stopped || ls_gradient_at (u, slot)->number != gradient)
       return;
     guint64 flow = 0;
-    if (!start (u, way (u, LS_WAY_PUSH, worker, s), arrived, pair (slot, s), &flow))
+    if (!start (u, way (u, LS_UPDATE_WAY_PUSH, worker, s), arrived, pair (slot, s), &flow))
       arrived (u, u->engine, pair (slot, s));
     else
       ls_gradient_part (u, slot, s)->flow = flow;
@@ -390,7 +390,7 @@ void ls_update_serve (LsUpdate *u, guint worker, guint shard) {
   if (u->stopped)
     return;
   note_read (u, worker, shard);
-  if (!start (u, way (u, LS_WAY_MODEL, worker, shard), received, pair (worker, shard),
+  if (!start (u, way (u, LS_UPDATE_WAY_MODEL, worker, shard), received, pair (worker, shard),
               &u->reads[at]))
     received (u, u->engine, pair (worker, shard));
 }
@@ -416,7 +416,7 @@ static void acknowledged (gpointer self, LsEngine *engine, guint64 data) {
   u->reads[worker * u->spec.shards + shard] = 0;
   if (u->stopped)
     return;
-  if (!start (u, way (u, LS_WAY_REQUEST, worker, shard), requested, data,
+  if (!start (u, way (u, LS_UPDATE_WAY_REQUEST, worker, shard), requested, data,
               &u->reads[worker * u->spec.shards + shard]))
     requested (u, u->engine, data);
 }
@@ -432,7 +432,7 @@ void ls_update_reply (LsUpdate *u, guint worker, guint shard) {
     ls_update_serve (u, worker, shard);
     return;
   }
-  if (!start (u, way (u, LS_WAY_ACK, worker, shard), acknowledged, pair (worker, shard),
+  if (!start (u, way (u, LS_UPDATE_WAY_ACK, worker, shard), acknowledged, pair (worker, shard),
               &u->reads[worker * u->spec.shards + shard]))
     acknowledged (u, u->engine, pair (worker, shard));
 }

@@ -78,7 +78,10 @@
   X (STORAGE_WRITE, "storage_write", "storage")         \
   X (HOST_WORK, "host_work", "host")                    \
   X (DELAY, "delay", "wait")                            \
-  X (MESSAGE, "message", "communication")
+  X (MESSAGE, "message", "communication")               \
+  X (STEP, "step", "compute")                           \
+  X (PUSH, "push", "communication")                     \
+  X (PULL, "pull", "communication")
 
 /* Memory kinds of a rank (samples `memory_NAME`, summary `memory.NAME_bytes`). */
 #define LS_MEMORY(X)             \

@@ -52,6 +52,7 @@ LsWorkload *ls_workload_copy (const LsWorkload *workload) {
   copy->name = g_strdup (workload->name);
   copy->traffic = g_memdup2 (workload->traffic, workload->traffic != NULL ? sizeof (LsTraffic) : 0);
   copy->model = ls_model_copy (workload->model);
+  ls_update_plan_copy (&copy->update, &workload->update);
   copy->gpu_of_rank =
       g_memdup2 (workload->gpu_of_rank,
                  workload->gpu_of_rank != NULL ? workload->layout.ranks * sizeof (guint) : 0);
@@ -68,6 +69,7 @@ void ls_workload_free (LsWorkload *workload) {
   if (workload == NULL)
     return;
   ls_model_free (workload->model);
+  ls_update_plan_clear (&workload->update);
   g_free (workload->gpu_of_rank);
   g_free (workload->traffic);
   g_free (workload->microbatches_of);
@@ -121,7 +123,7 @@ static gboolean resolve_model (LsWorkload *workload, GError **error) {
   const char *name = NULL;
 
   workload->vocab = 0;
-  if (workload->model->kind == LS_MODEL_LAYERS) {
+  if (workload->model->kind != LS_MODEL_TRANSFORMER) {
     workload->seq_len = 1;
     if (workload->layout.tensor == 1)
       return TRUE;

@@ -13,6 +13,7 @@
 #include "hw/software.h"
 #include "train/layout.h"
 #include "train/models.h"
+#include "train/update_plan.h"
 
 /* Words of a scenario; X(ID, "word"). */
 #define LS_SCHEDULES(X)                                     \
@@ -102,6 +103,7 @@ typedef struct {
   LsRecompute recompute;
   LsOptimizer optimizer;
   LsInput input;
+  LsUpdatePlan update; /* policies other than plain sync, timed workers */
   gint64 steps;
 } LsWorkload;
 

@@ -14,8 +14,8 @@
 #define NAME_OF(id, name) name,
 #define TRAFFIC "only with model.kind traffic"
 
-static const char *const model_kinds[] = {"transformer", "layers", "traffic", NULL};
-static const char *const model_kinds_later[] = {"timed", "mixture-of-experts", NULL};
+static const char *const model_kinds[] = {"transformer", "layers", "traffic", "timed", NULL};
+static const char *const model_kinds_later[] = {"mixture-of-experts", NULL};
 static const char *const activations[] = {"gelu", "swiglu", NULL};
 static const char *const norms[] = {"layernorm", "rmsnorm", NULL};
 static const char *const positions[] = {"learned", "rotary", "none", NULL};
@@ -38,10 +38,6 @@ static const char *const recompute_later[] = {"fit", NULL};
 static const char *const recompute_units[] = {LS_RECOMPUTE_UNITS (NAME_OF) NULL};
 static const char *const optimizers[] = {LS_OPTIMIZERS (NAME_OF) NULL};
 static const char *const optimizers_later[] = {"lamb", "lars", "adafactor", "muon", "lion", NULL};
-static const char *const policies[] = {"sync", NULL};
-static const char *const policies_later[] = {
-    "k-sync", "k-batch-sync", "k-async", "k-batch-async", "async",   "ssp",    "softsync",
-    "backup", "local-sgd",    "diloco",  "easgd",         "ad-psgd", "gossip", NULL};
 static const char *const offload_words[] = {"none", NULL};
 static const char *const offload_later[] = {"optimizer", "parameters", "all", "cpu", "nvme", NULL};
 #define WORD_OF(id, word, title) word,
@@ -90,7 +86,7 @@ const LsConfigKey ls_workload_keys[] = {
      .default_text = "transformer",
      .source = "most models trained on clusters",
      .meaning = "transformer: equal blocks given by sizes; layers: a network of elements; traffic: "
-                "communication alone"},
+                "communication alone; timed: workers whose step is a draw"},
     SIZE ("layers", "transformer blocks"),
     SIZE ("hidden", "width of the residual stream"),
     SIZE ("heads", "attention heads"),
@@ -259,14 +255,6 @@ const LsConfigKey ls_workload_keys[] = {
      .type = LS_CONFIG_ANY,
      .later = "mixtures of experts",
      .meaning = "experts per layer, and how tokens are routed"},
-    {.path = MODEL "compute",
-     .type = LS_CONFIG_ANY,
-     .later = "models given by their times",
-     .meaning = "distribution of the time of one micro-batch"},
-    {.path = MODEL "parameters",
-     .type = LS_CONFIG_ANY,
-     .later = "models given by their times",
-     .meaning = "number of parameters"},
 
     /* Precision. */
     {.path = W "precision",
@@ -333,7 +321,6 @@ const LsConfigKey ls_workload_keys[] = {
      .maximum = 100000000,
      .meaning = "tokens per sample; model.max_seq if not given",
      .when = "only with transformers"},
-    LATER ("batch.per_worker", LS_CONFIG_ANY, "asynchronous training", "samples per worker"),
     {.path = W "batch.share",
      .type = LS_CONFIG_MAP,
      .meaning = "micro-batches per replica by group of nodes, in proportion: {a100: 1, h100: 2}; "
@@ -497,27 +484,6 @@ const LsConfigKey ls_workload_keys[] = {
      .source = "He et al. 2016",
      .when = "only with optimizer.kind sgd",
      .meaning = "of SGD; 0 keeps no moment"},
-    {.path = W "update",
-     .type = LS_CONFIG_MAP,
-     .word = "policy",
-     .meaning = "when gradients become updates"},
-    {.path = W "update.policy",
-     .type = LS_CONFIG_WORD,
-     .choices = policies,
-     .later_choices = policies_later,
-     .flags = LS_CONFIG_DISCRIMINATOR,
-     .default_text = "sync",
-     .source = "how large models are trained",
-     .meaning = "sync: all ranks, every step"},
-    LATER ("update.k", LS_CONFIG_ANY, "asynchronous training", "gradients per update"),
-    LATER ("update.local_steps", LS_CONFIG_ANY, "asynchronous training", "steps between averages"),
-    LATER ("update.staleness_bound", LS_CONFIG_ANY, "asynchronous training",
-           "steps a worker may lead"),
-    LATER ("update.discard_above", LS_CONFIG_ANY, "asynchronous training",
-           "staleness that is dropped"),
-    LATER ("update.reply", LS_CONFIG_ANY, "asynchronous training", "what a push is answered with"),
-    LATER ("update.servers", LS_CONFIG_ANY, "asynchronous training", "parameter servers"),
-
     /* Placement. */
     {.path = W "placement",
      .type = LS_CONFIG_MAP,
@@ -561,10 +527,7 @@ const LsConfigKey ls_workload_keys[] = {
      .default_text = "3",
      .source = "steps are alike until something breaks",
      .meaning = "steps that are simulated"},
-    LATER ("stop.updates", LS_CONFIG_ANY, "asynchronous training", "updates"),
-    LATER ("stop.samples", LS_CONFIG_ANY, "asynchronous training", "samples"),
     LATER ("stop.tokens", LS_CONFIG_ANY, "campaigns", "tokens"),
-    LATER ("stop.time", LS_CONFIG_ANY, "asynchronous training", "simulated time"),
     {.path = W "software",
      .type = LS_CONFIG_MAP,
      .word = "generation",

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "config/path.h"
 #include "train/stage.h"
+#include "train/update_keys.h"
 #include "train/workload_reader.h"
 
 #define W "workload."
@@ -205,8 +206,6 @@ static void read_optimizer (LsWorkloadReader *r) {
     ls_reader_no_effect (r, W "optimizer.momentum", "only with optimizer.kind sgd");
   if (ls_optimizer_moments (optimizer) == 0)
     ls_reader_no_effect (r, W "precision.optimizer", "the optimizer keeps no moments");
-  /* The only policy so far; read so that the key counts as used. */
-  (void) ls_config_get_string (r->config, W "update.policy");
 }
 
 static void read_input (LsWorkloadReader *r) {
@@ -329,12 +328,29 @@ static void read_all (LsWorkloadReader *r) {
   r->workload->steps = ls_config_get_int (r->config, W "stop.steps");
   if (is_too_large (r->workload))
     ls_reader_fault (r, W "batch", "the tensors of a micro-batch are too large to simulate");
+  ls_update_read (r);
   if (!r->fine)
     return;
   if (!ls_workload_resolve (r->workload, &error))
     ls_reader_fault (r, "workload", "%s", error->message);
   else
     check_costs (r);
+}
+
+/* Timed workers have no layers: only what travels and when counts. */
+static void read_timed (LsWorkloadReader *r) {
+  g_autoptr (GError) error = NULL;
+
+  read_precision (r);
+  read_optimizer (r);
+  ls_reader_parallel (r);
+  if (r->workload->layout.tensor * r->workload->layout.pipeline > 1)
+    ls_reader_fault (r, W "parallel", "a timed worker is one GPU; use data only");
+  r->workload->global_batch = r->workload->layout.data;
+  if (r->fine && !ls_workload_resolve (r->workload, &error))
+    ls_reader_fault (r, "workload", "%s", error->message);
+  if (r->fine)
+    ls_update_read_timed (r);
 }
 
 static gboolean is_traffic (LsConfig *config) {
@@ -384,7 +400,10 @@ LsWorkload *ls_workload_new (LsConfig *config, const LsCluster *cluster, LsConfi
     return NULL;
   }
   reader.workload = ls_workload_new_default (model, 1);
-  read_all (&reader);
+  if (model->kind == LS_MODEL_TIMED)
+    read_timed (&reader);
+  else
+    read_all (&reader);
   if (reader.fine)
     return reader.workload;
   ls_workload_free (reader.workload);

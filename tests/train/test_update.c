@@ -21,10 +21,10 @@ static double seconds (const UpdateCase *run) {
   return (double) run->totals.end_ps / 1e12;
 }
 
-/* Mean time per update over 16 independent runs, and its standard error. */
+/* Mean time per update over 8 independent runs, and its standard error. */
 static double time_per_update (const LsUpdateSpec *spec, const LsDistribution *compute,
                                const double *factors, double *error) {
-  enum { RUNS = 16 };
+  enum { RUNS = 8 };
   double mean[RUNS], sum = 0, squares = 0;
 
   for (guint i = 0; i < RUNS; i++) {
@@ -44,9 +44,9 @@ static void expect_time (const char *policy, guint n, guint k, const LsDistribut
   LsUpdateSpec spec = update_spec (policy, n, k, (gint64) test_scaled (2000));
   double error, mean = time_per_update (&spec, compute, factors, &error);
 
-  /* 16 runs: the estimated error itself has 18 % spread, and a run ends in the middle of steps, which
+  /* 8 runs: the estimated error itself has 27 % spread, and a run ends in the middle of steps, which
    * is O(1/updates): 2e-3 of the value covers it. */
-  ck_assert_msg (fabs (mean - expected) < 4.8 * error + 2e-3 * expected,
+  ck_assert_msg (fabs (mean - expected) < 5.2 * error + 2e-3 * expected,
                  "%s n=%u k=%u: %.6f per update, expected %.6f +- %.6f", policy, n, k, mean,
                  expected, error);
 }
@@ -120,7 +120,7 @@ START_TEST (backup_workers_have_an_interior_optimum) {
   guint best_k = 0;
 
   for (guint k = 1; k <= 8; k++) {
-    LsUpdateSpec spec = update_spec ("k-sync", 8, k, (gint64) test_scaled (20000));
+    LsUpdateSpec spec = update_spec ("k-sync", 8, k, (gint64) test_scaled (10000));
     UpdateCase run = update_case (&spec, &d, NULL, 1, NULL, NULL);
     double rate = k * (double) run.totals.updates / seconds (&run);
     double expected = k / (1 + exponential_order (8, k));
@@ -156,7 +156,7 @@ START_TEST (mean_staleness_is_a_conservation_law) {
 
   for (guint law = 0; law < G_N_ELEMENTS (laws); law++)
     for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-      guint updates = MAX (test_scaled (150000), 150000) / cases[i].k;
+      guint updates = MAX (test_scaled (100000), 100000) / cases[i].k;
       LsUpdateSpec spec = update_spec (cases[i].policy, 8, cases[i].k, (gint64) updates);
       UpdateCase run = update_case (&spec, &laws[law], NULL, 3, NULL, NULL);
       ck_assert_msg (fabs (run.totals.staleness_mean - cases[i].mean) < 1e-3,

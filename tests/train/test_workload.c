@@ -5,6 +5,7 @@
 #include "config/tables.h"
 #include "net/cluster.h"
 #include "train/memory.h"
+#include "train/update_keys.h"
 #include "train/workload_keys.h"
 
 #define CLUSTER "lockstep: 1\ncluster: {nodes: 1, node: dgx-h100}\n"
@@ -37,7 +38,7 @@ static void finish (Fixture *f, LsConfigBuilder *builder) {
 
 static LsConfigBuilder *begin (Fixture *f) {
   const LsConfigKey *const tables[] = {ls_config_keys, ls_config_later_keys, ls_cluster_keys,
-                                       ls_workload_keys, NULL};
+                                       ls_workload_keys, ls_update_keys, NULL};
 
   f->schema = ls_config_schema_new (tables);
   f->errors = ls_config_errors_new ();
@@ -204,7 +205,7 @@ static const struct {
     {"workload: {model: llama2-7b, parallel: {virtual_stages: 2}}",
      "not yet: interleaved pipelines"},
     {"workload: {model: llama2-7b, parallel: {schedule: zb-h1}}", "not yet"},
-    {"workload: {model: llama2-7b, update: async}", "not yet"},
+    {"workload: {model: llama2-7b, update: async}", "needs servers"},
     {"workload: {model: llama2-7b, precision: fp8}", "not yet"},
     {"workload: {model: llama2-7b, zero: {offload: cpu}}", "not yet"},
     {"workload: {model: llama2-7b, zero: {stage: 4}}", "workload.zero.stage"},

@@ -1,0 +1,188 @@
+/* `lockstep run` of updates; see run_update.h. */
+#include "cli/run_update.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/quantity.h"
+#include "cli/interrupt.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/update_recording.h"
+#include "cli/update_summary.h"
+#include "config/output.h"
+
+typedef struct {
+  LsUpdateRun *run;
+  LsUpdateRecording *recording; /* NULL: no trace */
+  char *path;
+} Updates;
+
+static void updates_clear (Updates *u) {
+  ls_update_recording_free (u->recording);
+  ls_update_run_free (u->run);
+  g_free (u->path);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Updates, updates_clear)
+
+static gboolean start_recording (LsCli *cli, Updates *u, const LsScenario *scenario,
+                                 const LsRecorderOptions *options, GError **error) {
+  LsRecorderOptions own = *options;
+  g_autofree char *resolved = NULL;
+  LsRecorder *recorder;
+
+  if (options->level == LS_TRACE_NONE)
+    return TRUE;
+  u->path = ls_output_choose (cli, scenario->name, scenario->seed, error);
+  if (u->path == NULL)
+    return FALSE;
+  own.force = ls_args_has (cli->args, "force");
+  own.stop = ls_interrupt_flag ();
+  u->recording = ls_update_recording_new (u->path, u->run, &own, error);
+  if (u->recording == NULL)
+    return FALSE;
+  recorder = ls_update_recording_recorder (u->recording);
+  resolved = ls_config_to_yaml (scenario->config, LS_CONFIG_WRITE_DEFAULTS);
+  ls_recorder_set_text (recorder, "scenario", resolved);
+  ls_recorder_set_text (recorder, "version", LS_VERSION);
+  ls_recorder_set_text (recorder, "name", scenario->name);
+  ls_recorder_set_integer (recorder, "seed", (gint64) scenario->seed);
+  return TRUE;
+}
+
+static void on_progress (gpointer self, double share) {
+  ls_progress_update (self, share, NULL);
+}
+
+/* TRUE when the run is complete or was interrupted (*interrupted). */
+static gboolean simulate (LsCli *cli, Updates *u, gboolean *interrupted, GError **error) {
+  g_autoptr (LsProgress) progress = ls_progress_new (cli, "simulating");
+  g_autoptr (GError) local = NULL;
+
+  *interrupted = FALSE;
+  if (ls_update_run_go (u->run, ls_interrupt_flag (), on_progress, progress, &local))
+    return TRUE;
+  if (u->recording != NULL &&
+      !ls_recorder_check (ls_update_recording_recorder (u->recording), error))
+    return FALSE;
+  if (g_error_matches (local, LS_ERROR, LS_ERROR_INTERRUPTED)) {
+    *interrupted = TRUE;
+    return TRUE;
+  }
+  g_propagate_error (error, g_steal_pointer (&local));
+  return FALSE;
+}
+
+static gboolean finish_recording (LsCli *cli, Updates *u, gboolean interrupted, GError **error) {
+  g_autofree char *json = NULL;
+  LsRecorder *recorder;
+
+  if (u->recording == NULL)
+    return TRUE;
+  recorder = ls_update_recording_recorder (u->recording);
+  json = g_strchomp (ls_update_summary_json (cli, u->run, NULL, TRUE));
+  ls_recorder_set_text (recorder, "summary", json);
+  ls_recorder_set_job_summary (recorder, 0, json);
+  ls_recorder_set_real (recorder, "wall_s", ls_update_run_wall_s (u->run));
+  if (!ls_recorder_finish (recorder, interrupted ? "interrupted" : "complete",
+                           ls_engine_now_ps (ls_update_run_engine (u->run)), error))
+    return FALSE;
+  ls_output_remember (u->path);
+  return TRUE;
+}
+
+static void show (LsCli *cli, Updates *u, const LsScenario *scenario) {
+  g_autofree char *text = NULL;
+  const char *title = ls_config_has (scenario->config, "title")
+                          ? ls_config_get_string (scenario->config, "title")
+                          : NULL;
+
+  if (cli->json)
+    text = ls_update_summary_json (cli, u->run, u->path, FALSE);
+  else if (!cli->quiet)
+    text = ls_update_summary_text (u->run, title, u->path);
+  if (text == NULL)
+    return;
+  fputs (text, stdout);
+  fflush (stdout);
+}
+
+/* --- dry run ------------------------------------------------------------------------------------ */
+
+#define PROBE_US 300000
+/* Rows of the log and of gradients per update, and of events; what one second writes beside. */
+#define ROWS_PER_GRADIENT 7
+#define ROWS_PER_S 1e6
+#define BYTES_PER_ROW 60
+
+typedef struct {
+  gint64 start_us;
+  double share, seconds;
+  gint stop;
+} Probe;
+
+static void probe_progress (gpointer self, double share) {
+  Probe *probe = self;
+  gint64 now_us = g_get_monotonic_time ();
+
+  probe->share = share;
+  probe->seconds = (double) (now_us - probe->start_us) / 1e6;
+  if (now_us - probe->start_us > PROBE_US)
+    g_atomic_int_set (&probe->stop, 1);
+}
+
+/* Runs for a moment and extrapolates. */
+static int dry_run (LsCli *cli, Updates *u, const LsRecorderOptions *options, GError **error) {
+  Probe probe = {.start_us = g_get_monotonic_time (), .share = 1};
+  gboolean whole = ls_update_run_go (u->run, &probe.stop, probe_progress, &probe, NULL);
+  LsUpdateTotals t = ls_update_totals (ls_update_run_update (u->run));
+  double share = whole || probe.share <= 0 ? 1 : probe.share;
+  double seconds = whole ? ls_update_run_wall_s (u->run) : probe.seconds / share;
+  double events = (double) ls_engine_n_events (ls_update_run_engine (u->run)) / share;
+  double rows =
+      options->level == LS_TRACE_NONE ? 0 : (double) t.evaluated / share * ROWS_PER_GRADIENT;
+  g_autofree char *text = NULL;
+
+  seconds += rows / ROWS_PER_S;
+  if (cli->json) {
+    LsJson *json = ls_json_new ();
+    ls_json_open_object (json, NULL);
+    ls_json_integer (json, "events", (gint64) events);
+    ls_json_integer (json, "trace_rows", (gint64) rows);
+    ls_json_integer (json, "database_bytes", (gint64) (rows * BYTES_PER_ROW));
+    ls_json_number (json, "expected_s", seconds);
+    ls_json_strings (json, "warnings", cli->warnings);
+    ls_json_close (json);
+    text = ls_json_finish (json);
+  } else {
+    g_autofree char *bytes = ls_quantity_format (rows * BYTES_PER_ROW, LS_DIMENSION_BYTES);
+    g_autofree char *time = ls_quantity_format (seconds, LS_DIMENSION_TIME);
+    text = g_strdup_printf ("events     about %.3g of %u workers\n"
+                            "database   about %s, %.3g rows\n"
+                            "time       about %s on this machine\n",
+                            events, ls_update_spec (ls_update_run_update (u->run))->workers, bytes,
+                            rows, time);
+  }
+  return ls_cli_write (cli, text, error) ? 0 : 2;
+}
+
+int ls_run_updates (LsCli *cli, const LsScenario *scenario, const LsRecorderOptions *options,
+                    GError **error) {
+  g_auto (Updates) u = {0};
+  gboolean interrupted;
+
+  u.run = ls_update_run_new (scenario->cluster, scenario->workload, scenario->seed, error);
+  if (u.run == NULL)
+    return 1;
+  if (ls_args_has (cli->args, "dry-run"))
+    return dry_run (cli, &u, options, error);
+  if (!start_recording (cli, &u, scenario, options, error) ||
+      !simulate (cli, &u, &interrupted, error) || !finish_recording (cli, &u, interrupted, error))
+    return 1;
+  if (interrupted)
+    ls_cli_note (cli, "interrupted%s%s", u.path != NULL ? "; what was done is in " : "",
+                 u.path != NULL ? u.path : "");
+  show (cli, &u, scenario);
+  return interrupted ? 130 : 0;
+}

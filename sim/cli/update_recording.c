@@ -1,0 +1,208 @@
+/* From a run of updates to the metadata of its trace; see update_recording.h. */
+#include "cli/update_recording.h"
+
+#include "base/assert.h"
+
+#define SPAN_STREAM "update"
+
+struct LsUpdateRecording {
+  LsUpdateRun *run;
+  LsRecorder *recorder;
+  LsTraceMeta meta;
+  LsTraceJob job;
+  LsTraceNode *nodes;
+  LsTraceRank *ranks;
+  LsTraceResource *resources;
+  const char **strings;
+  const char *streams[1];
+  guint16 stream_numbers[1];
+  GPtrArray *owned; /* char * */
+  LsOp span_ops[LS_N_SPANS];
+  gint64 *ordinals; /* of each worker's spans */
+};
+
+static const char *own (LsUpdateRecording *recording, char *text) {
+  if (text != NULL)
+    g_ptr_array_add (recording->owned, text);
+  return text;
+}
+
+static void describe_nodes (LsUpdateRecording *recording) {
+  const LsCluster *cluster = ls_update_run_cluster (recording->run);
+  guint n = ls_cluster_n_nodes (cluster);
+
+  recording->nodes = g_new0 (LsTraceNode, n);
+  for (guint node = 0; node < n; node++) {
+    const LsNodeSpec *spec = ls_cluster_node (cluster, node);
+    recording->nodes[node] = (LsTraceNode){
+        .name = own (recording, ls_cluster_node_name (cluster, node)),
+        .group = ls_cluster_group (cluster, ls_cluster_node_group (cluster, node))->name,
+        .gpu = spec->gpu != NULL ? spec->gpu->name : NULL};
+  }
+  recording->meta.n_nodes = n;
+  recording->meta.nodes = recording->nodes;
+}
+
+static void describe_ranks (LsUpdateRecording *recording) {
+  LsUpdateRun *run = recording->run;
+  const LsCluster *cluster = ls_update_run_cluster (run);
+  const LsUpdatePlan *plan = &ls_update_run_workload (run)->update;
+  guint per_worker = ls_update_run_gpus_per_worker (run);
+  guint workers = plan->spec.workers, n = workers * per_worker + plan->n_server_nodes;
+
+  recording->ranks = g_new0 (LsTraceRank, n);
+  for (guint rank = 0; rank < n; rank++) {
+    LsTraceRank *out = &recording->ranks[rank];
+    gboolean server = rank >= workers * per_worker;
+    *out = (LsTraceRank){.role = server ? "server" : "worker",
+                         .job_rank = server ? rank - workers * per_worker : rank,
+                         .class_id = rank,
+                         .device = LS_TRACE_ABSENT,
+                         .dp = LS_TRACE_ABSENT,
+                         .tp = LS_TRACE_ABSENT,
+                         .pp = LS_TRACE_ABSENT,
+                         .cp = LS_TRACE_ABSENT,
+                         .ep = LS_TRACE_ABSENT,
+                         .n_streams = 1,
+                         .streams = recording->stream_numbers};
+    if (server) {
+      out->node = (gint) plan->server_nodes[rank - workers * per_worker];
+      continue;
+    }
+    guint gpu = ls_update_run_gpus (run, rank / per_worker)[rank % per_worker];
+    out->node = (gint) ls_cluster_gpu_node (cluster, gpu);
+    out->device = (gint) ls_cluster_gpu_local (cluster, gpu);
+    out->dp = (gint) (rank / per_worker);
+  }
+  recording->meta.n_ranks = n;
+  recording->meta.ranks = recording->ranks;
+}
+
+static void describe_resource (LsUpdateRecording *recording, guint i) {
+  LsUpdateRun *run = recording->run;
+  const LsNet *net = ls_update_run_net (run);
+  const LsTopology *topology = ls_net_topology (net);
+  LsEngine *engine = ls_update_run_engine (run);
+  guint index = ls_net_resource_index (net, i);
+  const LsNetResource *resource = ls_net_resource_of (net, i);
+  LsTraceResource *out = &recording->resources[i];
+
+  *out = (LsTraceResource){.kind = "other",
+                           .name = ls_engine_resource_name (engine, i),
+                           .node = LS_TRACE_ABSENT,
+                           .rank = LS_TRACE_ABSENT,
+                           .unit = "1/s",
+                           .capacity = ls_engine_resource_per_s (engine, i)};
+  if (resource == NULL)
+    return;
+  out->name = own (recording, ls_topology_resource_name (topology, index));
+  out->kind = ls_resource_kind_name (resource->kind);
+  out->unit = ls_resource_kind_unit (resource->kind);
+  out->tier = ls_resource_kind_tier (resource->kind);
+  out->source = own (recording, ls_topology_resource_source (topology, index));
+  out->target = own (recording, ls_topology_resource_target (topology, index));
+  out->node = resource->node >= 0 ? resource->node : LS_TRACE_ABSENT;
+}
+
+static void describe_spans (LsUpdateRecording *recording) {
+  static const LsKind kinds[LS_N_SPANS] = {[LS_SPAN_COMPUTE] = LS_KIND_STEP,
+                                           [LS_SPAN_PUSH] = LS_KIND_PUSH,
+                                           [LS_SPAN_WAIT] = LS_KIND_DELAY,
+                                           [LS_SPAN_PULL] = LS_KIND_PULL,
+                                           [LS_SPAN_AVERAGE] = LS_KIND_ALL_REDUCE};
+
+  recording->strings = g_new0 (const char *, LS_N_SPANS);
+  for (guint span = 0; span < LS_N_SPANS; span++) {
+    recording->strings[span] = ls_update_span_name ((LsUpdateSpan) span);
+    recording->span_ops[span] = LS_OP_INIT;
+    recording->span_ops[span].kind = LS_OP_DELAY;
+    recording->span_ops[span].name = span;
+    recording->span_ops[span].trace_kind = (guint16) kinds[span];
+    recording->span_ops[span].part = (guint8) ls_update_span_part ((LsUpdateSpan) span);
+    if (span == LS_SPAN_PUSH || span == LS_SPAN_PULL)
+      recording->span_ops[span].axis = LS_AXIS_SERVER;
+    if (span == LS_SPAN_AVERAGE)
+      recording->span_ops[span].axis = LS_AXIS_DATA;
+  }
+  recording->meta.n_strings = LS_N_SPANS;
+  recording->meta.strings = recording->strings;
+  recording->streams[0] = SPAN_STREAM;
+  recording->meta.n_streams = 1;
+  recording->meta.streams = recording->streams;
+}
+
+static void on_span (gpointer self, guint worker, LsUpdateSpan span, gint64 clock, gint64 start_ps,
+                     gint64 end_ps) {
+  LsUpdateRecording *recording = self;
+  guint rank = worker * ls_update_run_gpus_per_worker (recording->run);
+  const gint32 counters[1] = {(gint32) clock};
+  gint64 ordinal = recording->ordinals[worker]++;
+  LsOpRecord record = {.rank = rank,
+                       .ordinal = ordinal,
+                       .op = &recording->span_ops[span],
+                       .counters = counters,
+                       .ready_ps = start_ps,
+                       .start_ps = start_ps,
+                       .end_ps = end_ps,
+                       .alone_ps = end_ps - start_ps,
+                       .cause = {rank, 0, ordinal - 1},
+                       .cause_resource = LS_NO_RESOURCE,
+                       .bottleneck = LS_NO_RESOURCE,
+                       .group = LS_NO_GROUP,
+                       .last_rank = LS_NO_RANK,
+                       .peer = LS_NO_RANK};
+
+  ls_recorder_observer (recording->recorder)->op (recording->recorder, &record);
+}
+
+LsUpdateRecording *ls_update_recording_new (const char *path, LsUpdateRun *run,
+                                            const LsRecorderOptions *options, GError **error) {
+  g_autoptr (LsUpdateRecording) recording = g_new0 (LsUpdateRecording, 1);
+  LsUpdate *update = ls_update_run_update (run);
+  guint n = ls_engine_n_resources (ls_update_run_engine (run));
+  const LsUpdateSpec *spec = ls_update_spec (update);
+
+  recording->run = run;
+  recording->owned = g_ptr_array_new_with_free_func (g_free);
+  recording->ordinals = g_new0 (gint64, spec->workers);
+  recording->job = (LsTraceJob){.name = "main",
+                                .policy = spec->policy->name,
+                                .gpus = spec->workers * ls_update_run_gpus_per_worker (run)};
+  recording->meta.n_jobs = 1;
+  recording->meta.jobs = &recording->job;
+  describe_nodes (recording);
+  describe_spans (recording);
+  describe_ranks (recording);
+  recording->resources = g_new0 (LsTraceResource, n);
+  for (guint i = 0; i < n; i++)
+    describe_resource (recording, i);
+  recording->meta.n_resources = n;
+  recording->meta.resources = recording->resources;
+  recording->recorder = ls_recorder_new (path, &recording->meta, options, error);
+  if (recording->recorder == NULL)
+    return NULL;
+  ls_update_add_sink (update, &ls_recorder_update_sink, recording->recorder);
+  if (options->level >= LS_TRACE_OPS) {
+    ls_engine_add_observer (ls_update_run_engine (run), ls_recorder_observer (recording->recorder),
+                            recording->recorder);
+    ls_update_set_span_func (update, on_span, recording);
+  }
+  return g_steal_pointer (&recording);
+}
+
+void ls_update_recording_free (LsUpdateRecording *recording) {
+  if (recording == NULL)
+    return;
+  ls_recorder_free (recording->recorder);
+  g_free (recording->nodes);
+  g_free (recording->ranks);
+  g_free (recording->resources);
+  g_free (recording->strings);
+  g_free (recording->ordinals);
+  g_ptr_array_unref (recording->owned);
+  g_free (recording);
+}
+
+LsRecorder *ls_update_recording_recorder (LsUpdateRecording *recording) {
+  return recording->recorder;
+}
