@@ -120,13 +120,16 @@ static gint64 latency_ps (const LsUpdateNet *n, guint node_a, guint node_b) {
   if (node_a == node_b)
     return overhead;
   const LsNicSet *set = ls_node_compute_nics (spec);
+  const LsNodeSpec *other = ls_cluster_node (n->cluster, node_b);
+  const LsNicSet *other_set = ls_node_compute_nics (other);
   const LsFabricSpec *fabric = ls_cluster_fabric (n->cluster, set->fabric);
-  const LsFabricMap *map = &n->topology->fabrics[set->fabric];
   if (fabric->hop_ps >= 0)
     return overhead + fabric->hop_ps;
-  gboolean one_leaf =
-      map->trunk_up == LS_NO_NUMBER || node_a / map->nodes_per_leaf == node_b / map->nodes_per_leaf;
-  gint64 path = (one_leaf ? 1 : 3) * fabric->hop_latency_ps;
+  LsAdapter from = {.node = node_a, .set = (guint) (set - spec->nic_sets)};
+  LsAdapter to = {.node = node_b, .set = (guint) (other_set - other->nic_sets)};
+  gint64 path = 0;
+  gboolean reached = ls_route_adapters (n->topology, NULL, from, to, 0, &path);
+  LS_REQUIRE (reached, "node %u cannot reach the server on node %u", node_a, node_b);
   if (set->nic != NULL && !spec->ideal)
     path += ls_time_ps_from_s_checked (2 * set->nic->latency_s.value);
   return overhead + path;
@@ -152,13 +155,10 @@ static void route (LsUpdateNet *n, guint worker, guint node, gboolean up) {
     ls_route_host (n->topology, &n->usages, gpu, up, share);
     if (own == node)
       continue;
-    const LsNodeSpec *spec = ls_cluster_node (n->cluster, own);
-    const LsNicSet *set = ls_node_compute_nics (spec);
-    guint first = ls_route_gpu_nics (spec, set, ls_cluster_gpu_local (n->cluster, gpu), &n_own);
-    g_autofree guint *own_nics = g_new (guint, n_own);
+    g_autoptr (GArray) live = ls_route_live_nics (n->topology, gpu);
+    const guint *own_nics = (const guint *) (gconstpointer) live->data;
     g_autofree guint *server_nics = all_nics (n, node, &n_server);
-    for (guint k = 0; k < n_own; k++)
-      own_nics[k] = first + k;
+    n_own = live->len;
     if (up)
       ls_route_nics (n->topology, &n->usages, own, own_nics, n_own, node, server_nics, n_server,
                      share);
