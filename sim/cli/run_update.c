@@ -9,6 +9,7 @@
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/run_learn.h"
 #include "cli/update_recording.h"
 #include "cli/update_summary.h"
 #include "config/output.h"
@@ -16,10 +17,12 @@
 typedef struct {
   LsUpdateRun *run;
   LsUpdateRecording *recording; /* NULL: no trace */
+  LsRunLearn *learn;            /* NULL without a learn section */
   char *path;
 } Updates;
 
 static void updates_clear (Updates *u) {
+  ls_run_learn_free (u->learn);
   ls_update_recording_free (u->recording);
   ls_update_run_free (u->run);
   g_free (u->path);
@@ -49,6 +52,29 @@ static gboolean start_recording (LsCli *cli, Updates *u, const LsScenario *scena
   ls_recorder_set_text (recorder, "name", scenario->name);
   ls_recorder_set_integer (recorder, "seed", (gint64) scenario->seed);
   return TRUE;
+}
+
+/* The learner listens to the log as the trace does. */
+static gboolean start_learning (Updates *u, const LsScenario *scenario, GError **error) {
+  LsUpdate *update = ls_update_run_update (u->run);
+  const LsUpdateSpec *spec = ls_update_spec (update);
+
+  if (scenario->learn == NULL)
+    return TRUE;
+  u->learn = ls_run_learn_new (scenario, spec->policy->name, spec->workers, spec->shards, error);
+  if (u->learn == NULL)
+    return FALSE;
+  ls_update_add_sink (update, &ls_ensemble_sink, ls_run_learn_ensemble (u->learn));
+  return TRUE;
+}
+
+static char *summary_json (LsCli *cli, Updates *u, gboolean lasting) {
+  char *json = ls_update_summary_json (cli, u->run, u->path, lasting);
+
+  if (u->learn == NULL)
+    return json;
+  g_autofree char *own = json;
+  return ls_run_learn_extend_json (u->learn, own);
 }
 
 static void on_progress (gpointer self, double share) {
@@ -81,7 +107,7 @@ static gboolean finish_recording (LsCli *cli, Updates *u, gboolean interrupted, 
   if (u->recording == NULL)
     return TRUE;
   recorder = ls_update_recording_recorder (u->recording);
-  json = g_strchomp (ls_update_summary_json (cli, u->run, NULL, TRUE));
+  json = g_strchomp (summary_json (cli, u, TRUE));
   ls_recorder_set_text (recorder, "summary", json);
   ls_recorder_set_job_summary (recorder, 0, json);
   ls_recorder_set_real (recorder, "wall_s", ls_update_run_wall_s (u->run));
@@ -98,10 +124,15 @@ static void show (LsCli *cli, Updates *u, const LsScenario *scenario) {
                           ? ls_config_get_string (scenario->config, "title")
                           : NULL;
 
-  if (cli->json)
-    text = ls_update_summary_json (cli, u->run, u->path, FALSE);
-  else if (!cli->quiet)
-    text = ls_update_summary_text (u->run, title, u->path);
+  if (cli->json) {
+    g_autofree char *json = g_strchomp (summary_json (cli, u, FALSE));
+
+    text = g_strconcat (json, "\n", NULL);
+  } else if (!cli->quiet) {
+    g_autofree char *own = ls_update_summary_text (u->run, title, u->path);
+
+    text = u->learn != NULL ? ls_run_learn_extend_text (u->learn, own) : g_strdup (own);
+  }
   if (text == NULL)
     return;
   fputs (text, stdout);
@@ -177,8 +208,15 @@ int ls_run_updates (LsCli *cli, const LsScenario *scenario, const LsRecorderOpti
     return 1;
   if (ls_args_has (cli->args, "dry-run"))
     return dry_run (cli, &u, options, error);
+  if (!start_learning (&u, scenario, error))
+    return 2;
   if (!start_recording (cli, &u, scenario, options, error) ||
-      !simulate (cli, &u, &interrupted, error) || !finish_recording (cli, &u, interrupted, error))
+      !simulate (cli, &u, &interrupted, error))
+    return 1;
+  if (u.learn != NULL)
+    ls_run_learn_finish (u.learn,
+                         u.recording != NULL ? ls_update_recording_recorder (u.recording) : NULL);
+  if (!finish_recording (cli, &u, interrupted, error))
     return 1;
   if (interrupted)
     ls_cli_note (cli, "interrupted%s%s", u.path != NULL ? "; what was done is in " : "",
