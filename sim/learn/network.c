@@ -84,8 +84,10 @@ static void network_start (const LsProblem *problem, guint64 seed, double *param
 }
 
 static LsWorkspace *network_workspace_new (const LsProblem *problem) {
+  NetworkWorkspace *workspace = g_new0 (NetworkWorkspace, 1);
+
   (void) problem;
-  return &g_new0 (NetworkWorkspace, 1)->base;
+  return &workspace->base;
 }
 
 static void network_workspace_free (LsWorkspace *workspace) {

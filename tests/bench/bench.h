@@ -12,8 +12,8 @@ typedef struct {
   void (*run) (guint repeats);
 } BenchSection;
 
-extern const BenchSection bench_queue, bench_step, bench_fsdp, bench_gpt3, bench_memory,
-    bench_trace, bench_campaign, bench_churn, bench_messages, bench_ring;
+extern const BenchSection bench_learn, bench_queue, bench_step, bench_fsdp, bench_gpt3,
+    bench_memory, bench_trace, bench_campaign, bench_churn, bench_messages, bench_ring;
 
 double bench_cpu_s (void);
 double bench_wall_s (void);
