@@ -125,6 +125,11 @@ guint ls_engine_add_resource (LsEngine *e, const char *name, double per_s) {
   return number;
 }
 
+void ls_engine_set_ample (LsEngine *e, guint resource) {
+  LS_REQUIRE (!e->started, "resource %u is ample from the start or not", resource);
+  ls_sharing_set_capacity (e->sharing, resource, LS_RATE_MAX);
+}
+
 guint ls_engine_add_device (LsEngine *e, const char *name, double memory_bytes_per_s) {
   g_autofree char *sm_name = name ? g_strdup_printf ("%s/sm", name) : NULL;
   g_autofree char *hbm_name = name ? g_strdup_printf ("%s/hbm", name) : NULL;

@@ -25,6 +25,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsEngine, ls_engine_free)
 
 /* A resource of `per_s` units per second; returns its number. `name` NULL: the caller knows it. */
 guint ls_engine_add_resource (LsEngine *engine, const char *name, double per_s);
+/* Nothing can overfill the resource: no transfer is ever held up by it, whatever its capacity is. */
+void ls_engine_set_ample (LsEngine *engine, guint resource);
 /* A GPU (or a host): two resources of its own, `name/sm` (capacity 1) and `name/hbm` (NULL: nameless).
  * Transfers may use at most half of memory_bytes_per_s; kernels share the rest. */
 guint ls_engine_add_device (LsEngine *engine, const char *name, double memory_bytes_per_s);

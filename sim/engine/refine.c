@@ -79,6 +79,14 @@ void ls_refinement_set_label (LsRefinement *refinement, guint32 node, guint64 la
   refinement->labels[node] = label;
 }
 
+void ls_refinement_reserve (LsRefinement *refinement, guint32 n_edges) {
+  guint32 n = refinement->edges->len;
+  if (n_edges <= n)
+    return;
+  g_array_set_size (refinement->edges, n_edges);
+  g_array_set_size (refinement->edges, n);
+}
+
 void ls_refinement_add_edge (LsRefinement *refinement, guint32 a, guint32 b, guint64 label) {
   LS_REQUIRE (a < refinement->n && b < refinement->n, "an edge from %u to %u of %u", a, b,
               refinement->n);

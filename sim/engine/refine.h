@@ -26,6 +26,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsRefinement, ls_refinement_free)
 
 /* Edges and labels may be added between runs. */
 void ls_refinement_set_label (LsRefinement *refinement, guint32 node, guint64 label);
+/* Room for this many edges in all, if the caller knows. */
+void ls_refinement_reserve (LsRefinement *refinement, guint32 n_edges);
 void ls_refinement_add_edge (LsRefinement *refinement, guint32 a, guint32 b, guint64 label);
 
 /* Writes the class of each node to class_of[node]; returns how many classes there are. */

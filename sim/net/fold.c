@@ -6,6 +6,7 @@
  */
 #include "base/assert.h"
 #include "engine/refine.h"
+#include "net/ample.h"
 #include "net/fold_private.h"
 
 #define mix ls_refinement_mix
@@ -24,6 +25,8 @@ static void read_resources (LsFold *fold) {
   fold->role = g_new0 (guint32, size);
   fold->demand = g_new0 (guint64, size);
   fold->capacity = g_new (gint64, size);
+  fold->ample = g_new (guint8, size);
+  fold->counts = g_new0 (guint8, size);
   fold->vertex = g_new (guint32, size);
   fold->engine_number = g_new (guint32, size);
   fold->cores = g_new (guint32, MAX (ls_cluster_n_nodes (fold->cluster), 1u));
@@ -31,6 +34,8 @@ static void read_resources (LsFold *fold) {
   for (guint r = 0; r < n; r++) {
     const LsNetResource *resource = ls_net_resource (fold->net, r);
     fold->owner[r] = fold->vertex[r] = fold->engine_number[r] = LS_FOLD_NONE;
+    fold->ample[r] = ls_topology_is_ample (ls_net_topology (fold->net), r) ? 1 : 0;
+    fold->any_narrow = fold->any_narrow || (resource->kind == LS_RESOURCE_TRUNK && !fold->ample[r]);
     fold->capacity[r] = ls_rate_from_per_s (resource->per_s) / (is_memory (resource) ? 2 : 1);
     if (resource->kind == LS_RESOURCE_CORES)
       fold->cores[resource->node] = r;
@@ -40,7 +45,9 @@ static void read_resources (LsFold *fold) {
 }
 
 /* Can the resource change what happens? */
-static gboolean counts (const LsFold *fold, guint r) {
+static gboolean may_matter (const LsFold *fold, guint r) {
+  if (fold->demand[r] == 0 || fold->ample[r])
+    return FALSE;
   const LsNetResource *resource = ls_net_resource (fold->net, r);
   if (resource->kind == LS_RESOURCE_HBM ||
       (resource->kind == LS_RESOURCE_HOST_MEMORY && fold->any_host))
@@ -52,9 +59,11 @@ static gboolean counts (const LsFold *fold, guint r) {
 
 static guint32 add_vertices (LsFold *fold) {
   guint32 next = fold->input.n_ranks + fold->units->len;
-  for (guint r = 0; r < fold->n_resources; r++)
-    if (fold->demand[r] > 0 && fold->owner[r] == LS_FOLD_NONE && counts (fold, r))
+  for (guint r = 0; r < fold->n_resources; r++) {
+    fold->counts[r] = may_matter (fold, r) ? 1 : 0;
+    if (fold->counts[r] && fold->owner[r] == LS_FOLD_NONE)
       fold->vertex[r] = next++;
+  }
   if (!fold->any_host)
     return next;
   for (guint32 rank = 0; rank < fold->input.n_ranks; rank++) {
@@ -103,7 +112,7 @@ static void add_unit_edges (const LsFold *fold, LsRefinement *graph, guint32 num
   for (guint32 i = 0; i < unit->n_touches; i++) {
     const LsFoldTouch *touch = &g_array_index (fold->touches, LsFoldTouch, unit->first_touch + i);
     guint32 r = touch->resource, owner = fold->owner[r];
-    if (!counts (fold, r))
+    if (!fold->counts[r])
       continue;
     if (owner == LS_FOLD_NONE) {
       ls_refinement_add_edge (graph, vertex, fold->vertex[r], mix (TAG_UNIT, touch->hash));
@@ -147,6 +156,10 @@ static void add_host_edges (const LsFold *fold, LsRefinement *graph) {
 static LsRefinement *make_graph (LsFold *fold, guint32 *n) {
   *n = add_vertices (fold);
   LsRefinement *graph = ls_refinement_new (*n);
+  gsize edges = 0;
+  for (guint32 unit = 0; unit < fold->units->len; unit++)
+    edges += ls_fold_unit_size (fold, ls_fold_unit (fold, unit));
+  ls_refinement_reserve (graph, (guint32) MIN (edges, (gsize) G_MAXINT32));
   g_autofree guint64 *own = g_new0 (guint64, MAX (fold->input.n_ranks, 1u));
   label_ranks (fold, graph);
   label_resources (fold, graph);
@@ -264,8 +277,9 @@ LsFold *ls_fold_new (const LsCluster *cluster, const LsFoldInput *input, const c
   fold->cluster = cluster;
   fold->input = *input;
   fold->net = ls_net_new (cluster, NULL);
-  fold->units = g_array_new (FALSE, FALSE, sizeof (LsFoldUnit));
-  fold->touches = g_array_new (FALSE, FALSE, sizeof (LsFoldTouch));
+  fold->units = g_array_sized_new (FALSE, FALSE, sizeof (LsFoldUnit), input->n_groups);
+  /* Some 30 per rank is what tensor, data and pipeline groups use. */
+  fold->touches = g_array_sized_new (FALSE, FALSE, sizeof (LsFoldTouch), 32 * input->n_ranks);
   fold->transfers = g_ptr_array_new_with_free_func (g_free);
   fold->resources = g_array_new (FALSE, FALSE, sizeof (guint32));
   fold->groups = g_array_new (FALSE, FALSE, sizeof (guint32));
@@ -297,18 +311,11 @@ void ls_fold_free (LsFold *fold) {
     g_ptr_array_unref (fold->contributors);
   }
   ls_fold_kinds_free (fold->kinds, fold->input.n_kinds);
-  gpointer arrays[] = {fold->owner,
-                       fold->role,
-                       fold->demand,
-                       fold->capacity,
-                       fold->vertex,
-                       fold->cores,
-                       fold->sm,
-                       fold->class_of,
-                       fold->lowest,
-                       fold->size_of_class,
-                       fold->engine_number,
-                       fold->copies_of_class};
+  gpointer arrays[] = {fold->owner,         fold->role,           fold->demand,
+                       fold->capacity,      fold->ample,          fold->counts,
+                       fold->vertex,        fold->cores,          fold->sm,
+                       fold->class_of,      fold->lowest,         fold->size_of_class,
+                       fold->engine_number, fold->copies_of_class};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_free (arrays[i]);
   GArray *lists[] = {fold->units, fold->touches, fold->resources, fold->groups};

@@ -57,10 +57,13 @@ struct LsFold {
   guint32 *role;    /* which of its owner's */
   guint64 *demand;  /* of all units at full rate, saturating */
   gint64 *capacity; /* fixed point; of memories, half */
+  guint8 *ample;    /* it cannot matter */
+  guint8 *counts;   /* it can: it is in the graph */
   guint32 *vertex;  /* of the graph; LS_FOLD_NONE: none */
   guint32 *cores;   /* by node: its cores */
   guint32 *sm;      /* by GPU */
   gboolean any_host;
+  gboolean any_narrow; /* a trunk that is not ample */
   /* the classes */
   guint n_classes;
   guint32 *class_of; /* of vertices: ranks, then units, then resources */

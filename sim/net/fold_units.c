@@ -4,28 +4,28 @@
  *             how much), to a label (everything else about it) and to the resource's demand: the greatest
  *             rate at which the unit can load it, as a unit runs one collective at a time and sends what
  *             its bundles hold.
- *             A group inside one node whose like (same use, same kind of node, same GPUs of it) was seen
- *             takes over what that one uses, by the resources' numbers inside the node.
- * Cost:       one template per transfer of each unit that has no like inside a node.
+ *             A group whose like was seen takes over what that one uses, by the resources' numbers inside the
+ *             nodes of its members. Like are groups of the same kinds of ranks on the same GPUs of the same
+ *             kinds of nodes, as far from one another in number, and alike in who shares a leaf switch and a
+ *             pod; and where trunks matter, groups inside one node only.
+ * Cost:       one template per transfer of each unit that has no like.
  */
+#include <string.h>
+
 #include "base/assert.h"
 #include "engine/refine.h"
+#include "net/ample.h"
 #include "net/fold_private.h"
 
 #define mix ls_refinement_mix
 
-typedef struct {
-  guint32 node; /* of a unit inside one node */
-  guint32 kind, slot;
-  guint64 places; /* GPUs inside the node, in order, and the node's type */
-} LikeKey;
-
-/* A unit inside a node, by resources of the node. */
+/* A unit's use of its nodes' resources. */
 typedef struct {
   guint64 key[3];
   guint64 label;
   guint32 n;
-  guint32 *ordinals;
+  guint32 *members;  /* position of a member on the resource's node */
+  guint32 *ordinals; /* of the resource in its node */
   guint64 *hashes, *needs;
 } Like;
 
@@ -46,6 +46,11 @@ typedef struct {
   guint32 *first_of_node, *of_node, *ordinal;
   guint64 *node_type;
   GHashTable *likes;
+  /* Where nodes stand in their fabric, and the numbers of that in the unit at hand. */
+  LsStand *stands;
+  guint8 *stands_known;
+  guint32 *block_number, *pod_number, *block_stamp, *pod_stamp, stamp;
+  guint32 *position_on_node, *node_stamp; /* of the last member of the unit there */
 } Scan;
 
 /* --- transfers -------------------------------------------------------------------------------- */
@@ -91,6 +96,8 @@ static guint64 add_saturating (guint64 a, guint64 b) {
 
 static void add_usage (Scan *scan, const LsUsage *usage, guint64 seed, gint64 rate, guint times) {
   guint32 r = usage->resource;
+  if (scan->fold->ample[r])
+    return;
   if (scan->hash[r] == 0)
     g_array_append_val (scan->touched, r);
   scan->hash[r] += mix (seed, (guint64) usage->usage) | 1;
@@ -236,6 +243,21 @@ static void list_nodes (Scan *scan) {
   }
 }
 
+/* Blocks and pods of all fabrics are numbered below the number of nodes. */
+static void list_stands (Scan *scan) {
+  const LsTopology *topology = ls_net_topology (scan->fold->net);
+  guint n = MAX (ls_cluster_n_nodes (scan->fold->cluster), 1u);
+  guint32 **arrays[] = {&scan->block_number, &scan->block_stamp,      &scan->pod_number,
+                        &scan->pod_stamp,    &scan->position_on_node, &scan->node_stamp};
+  for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
+    *arrays[i] = g_new0 (guint32, n);
+  scan->stands = g_new0 (LsStand, n);
+  scan->stands_known = g_new0 (guint8, n);
+  for (guint node = 0; node < ls_cluster_n_nodes (scan->fold->cluster); node++)
+    scan->stands_known[node] = ls_topology_stand (topology, node, &scan->stands[node]) &&
+                               scan->stands[node].block < n && scan->stands[node].pod < n;
+}
+
 static guint like_hash (gconstpointer data) {
   const Like *like = data;
   return (guint) mix (mix (like->key[0], like->key[1]), like->key[2]);
@@ -248,51 +270,82 @@ static gboolean like_equal (gconstpointer a, gconstpointer b) {
 
 static void like_free (gpointer data) {
   Like *like = data;
+  g_free (like->members);
   g_free (like->ordinals);
   g_free (like->hashes);
   g_free (like->needs);
   g_free (like);
 }
 
-/* The node of a group of one kind of rank inside one node, and what makes it like another. */
-static gboolean place_of (const Scan *scan, const LsFoldUnit *unit, guint32 *node, guint64 *key) {
-  const LsFoldInput *input = &scan->fold->input;
-  const LsCluster *cluster = scan->fold->cluster;
-  guint kind = input->kind_of_rank[ls_fold_unit_member (scan->fold, unit, 0)];
-  guint n = ls_fold_unit_size (scan->fold, unit);
-  key[1] = key[2] = n;
+/* A number for the node's leaf block or pod, counted from 1 in order of appearance in the unit at hand. */
+static guint32 number_of (guint32 *numbers, guint32 *stamps, guint32 stamp, guint what,
+                          guint32 *count) {
+  if (stamps[what] != stamp) {
+    stamps[what] = stamp;
+    numbers[what] = ++*count;
+  }
+  return numbers[what];
+}
+
+/* What makes the unit like another; FALSE: more than this looks at. */
+static gboolean key_of (Scan *scan, const LsFoldUnit *unit, guint64 *key) {
+  const LsFold *fold = scan->fold;
+  const LsFoldInput *input = &fold->input;
+  guint n = ls_fold_unit_size (fold, unit);
+  guint32 blocks = 0, pods = 0, stamp = ++scan->stamp, home = 0;
+  gboolean inside = TRUE;
+  key[0] = n;
+  key[1] = key[2] = 1;
   for (guint i = 0; i < n; i++) {
-    guint rank = ls_fold_unit_member (scan->fold, unit, i);
-    guint gpu = input->gpu_of_rank[rank], at = ls_cluster_gpu_node (cluster, gpu);
-    if ((i > 0 && at != *node) || input->kind_of_rank[rank] != kind)
+    guint rank = ls_fold_unit_member (fold, unit, i), gpu = input->gpu_of_rank[rank];
+    guint32 node = ls_cluster_gpu_node (fold->cluster, gpu);
+    const LsStand *stand = &scan->stands[node];
+    home = i == 0 ? node : home;
+    inside = inside && node == home;
+    if (!inside && (fold->any_narrow || !scan->stands_known[node] || (unit->sends && n > 2)))
       return FALSE;
-    *node = at;
-    guint local = ls_cluster_gpu_local (cluster, gpu);
-    key[1] = mix (key[1], local);
-    key[2] = key[2] * 131 + local;
+    guint64 place = (guint64) ls_cluster_gpu_local (fold->cluster, gpu) << 32 | (node - home);
+    guint64 stands = 0;
+    if (!inside || scan->stands_known[node])
+      stands =
+          (guint64) number_of (scan->block_number, scan->block_stamp, stamp, stand->block, &blocks)
+              << 32 |
+          number_of (scan->pod_number, scan->pod_stamp, stamp, stand->pod, &pods);
+    key[1] = mix (mix (key[1], place), scan->node_type[node]);
+    key[2] = mix (mix (key[2], stands), (guint64) stand->fabric << 32 | input->kind_of_rank[rank]);
   }
   const LsFoldGroup *group = unit->group == LS_FOLD_NONE ? NULL : &input->groups[unit->group];
   guint64 slots = group == NULL ? 0 : ((guint64) group->slot + 1) << 16 | (group->first_slot + 1);
-  key[0] = slots << 32 | kind;
-  key[1] = mix (key[1], scan->node_type[*node]);
+  key[0] |= slots << 32;
   return TRUE;
 }
 
-static void remember (Scan *scan, const guint64 *key, guint32 node) {
+static void remember (Scan *scan, const LsFoldUnit *unit, const guint64 *key) {
   Like *like = g_new0 (Like, 1);
+  const LsFold *fold = scan->fold;
   guint n = scan->touched->len;
   memcpy (like->key, key, sizeof like->key);
   like->label = scan->label;
   like->n = n;
+  like->members = g_new (guint32, MAX (n, 1u));
   like->ordinals = g_new (guint32, MAX (n, 1u));
   like->hashes = g_new (guint64, MAX (n, 1u));
   like->needs = g_new (guint64, MAX (n, 1u));
+  guint32 stamp = ++scan->stamp;
+  for (guint i = 0; i < ls_fold_unit_size (fold, unit); i++) {
+    guint gpu = fold->input.gpu_of_rank[ls_fold_unit_member (fold, unit, i)];
+    guint node = ls_cluster_gpu_node (fold->cluster, gpu);
+    scan->position_on_node[node] = i;
+    scan->node_stamp[node] = stamp;
+  }
   for (guint i = 0; i < n; i++) {
     guint32 r = g_array_index (scan->touched, guint32, i);
-    if (ls_net_resource (scan->fold->net, r)->node != (gint32) node) {
-      like_free (like); /* it uses more than the node: the next one is looked at for itself */
+    gint32 node = ls_net_resource (fold->net, r)->node;
+    if (node < 0 || scan->node_stamp[node] != stamp) {
+      like_free (like); /* it uses more than its nodes: the next one is looked at for itself */
       return;
     }
+    like->members[i] = scan->position_on_node[node];
     like->ordinals[i] = scan->ordinal[r];
     like->hashes[i] = scan->hash[r];
     like->needs[i] = add_saturating (scan->need[r], scan->most[r]);
@@ -300,12 +353,16 @@ static void remember (Scan *scan, const guint64 *key, guint32 node) {
   g_hash_table_add (scan->likes, like);
 }
 
-static void take_over (Scan *scan, const Like *like, guint32 node) {
-  g_array_set_size (scan->touched, 0);
+static void take_over (Scan *scan, const LsFoldUnit *unit, const Like *like) {
+  const LsFold *fold = scan->fold;
+  g_array_set_size (scan->touched, like->n);
+  guint32 *touched = (guint32 *) (gpointer) scan->touched->data;
   scan->label = like->label;
   for (guint32 i = 0; i < like->n; i++) {
+    guint rank = ls_fold_unit_member (fold, unit, like->members[i]);
+    guint node = ls_cluster_gpu_node (fold->cluster, fold->input.gpu_of_rank[rank]);
     guint32 r = scan->of_node[scan->first_of_node[node] + like->ordinals[i]];
-    g_array_append_val (scan->touched, r);
+    touched[i] = r;
     scan->hash[r] = like->hashes[i];
     scan->need[r] = like->needs[i];
   }
@@ -315,17 +372,16 @@ static void take_over (Scan *scan, const Like *like, guint32 node) {
 
 static void look_at (Scan *scan, const LsFoldUnit *unit) {
   Like wanted = {.n = 0};
-  guint32 node = LS_FOLD_NONE;
-  gboolean inside = place_of (scan, unit, &node, wanted.key);
-  const Like *like = inside ? g_hash_table_lookup (scan->likes, &wanted) : NULL;
+  gboolean known = key_of (scan, unit, wanted.key);
+  const Like *like = known ? g_hash_table_lookup (scan->likes, &wanted) : NULL;
   if (like != NULL) {
-    take_over (scan, like, node);
+    take_over (scan, unit, like);
     return;
   }
   add_transfers (scan, unit);
   ls_net_drop_transfers (scan->fold->net);
-  if (inside)
-    remember (scan, wanted.key, node);
+  if (known)
+    remember (scan, unit, wanted.key);
 }
 
 static void add_unit (Scan *scan, LsFoldUnit unit) {
@@ -367,7 +423,15 @@ static void scan_clear (Scan *scan) {
   gpointer arrays[] = {scan->hash,         scan->need,           scan->most,    scan->unit_of_rank,
                        scan->unit_of_node, scan->member_on_node, scan->owned,   scan->known_owner,
                        scan->rank_of_gpu,  scan->first_of_node,  scan->of_node, scan->ordinal,
-                       scan->node_type};
+                       scan->node_type,
+                       scan->stands,
+                       scan->stands_known,
+                       scan->block_number,
+                       scan->block_stamp,
+                       scan->pod_number,
+                       scan->pod_stamp,
+                       scan->position_on_node,
+                       scan->node_stamp};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_free (arrays[i]);
   g_array_unref (scan->touched);
@@ -394,6 +458,7 @@ void ls_fold_add_units (LsFold *fold) {
   for (guint rank = 0; rank < fold->input.n_ranks; rank++)
     scan.rank_of_gpu[fold->input.gpu_of_rank[rank]] = rank;
   list_nodes (&scan);
+  list_stands (&scan);
   for (guint g = 0; g < fold->input.n_groups && fold->why == NULL; g++)
     add_group (&scan, g);
   for (guint32 rank = 0; rank < fold->input.n_ranks && fold->why == NULL; rank++)

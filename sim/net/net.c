@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "net/messages.h"
+#include "net/ample.h"
 #include "net/plan.h"
 
 /* What a transfer was made for. */
@@ -81,6 +82,9 @@ LsNet *ls_net_new (const LsCluster *cluster, LsEngine *engine) {
   net->owned_plans = g_ptr_array_new_with_free_func (plans_free);
   net->owned_copies = g_ptr_array_new_with_free_func (plan_free);
   guint n = ls_topology_n_resources (net->topology);
+  for (guint i = 0; engine != NULL && i < n; i++)
+    if (ls_topology_is_ample (net->topology, i))
+      ls_engine_set_ample (engine, ls_net_resource (net, i)->number);
   for (guint i = 0; i < n; i++)
     net->n_numbers = MAX (net->n_numbers, ls_net_resource (net, i)->number + 1);
   net->by_number = g_new (guint, MAX (1, net->n_numbers));
