@@ -40,7 +40,7 @@ static gboolean grid_fault (const char *text, GError **error) {
 static char *grid_list (const char *text, GError **error) {
   g_auto (GStrv) parts = g_strsplit (text, ":", -1);
   g_autoptr (GString) list = g_string_new ("[");
-  double from, to, factor;
+  double from, to, factor = 1;
   guint64 n = 0;
 
   if (strchr (text, ':') == NULL)
