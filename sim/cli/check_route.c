@@ -1,8 +1,8 @@
 /* `lockstep check --route A B`: the resources that a byte from one GPU to another crosses. */
 #include "base/error.h"
+#include "base/time.h"
 #include "cli/check_tables.h"
-#include "net/net.h"
-#include "net/route.h"
+#include "net/route_list.h"
 
 /* "5", "main[0]/gpu5" or "main[0]/5". */
 static gboolean find_gpu (const LsCluster *cluster, const char *word, guint *gpu, GError **error) {
@@ -27,24 +27,29 @@ static gboolean find_gpu (const LsCluster *cluster, const char *word, guint *gpu
   return FALSE;
 }
 
-static char *as_json (const LsTopology *topology, const LsAmount *amounts, guint n) {
+static char *as_json (const LsTopology *topology, const LsRouteList *list) {
   LsJson *json = ls_json_new ();
 
   ls_json_open_object (json, NULL);
   ls_json_open_array (json, "route");
-  for (guint i = 0; i < n; i++) {
-    const LsNetResource *resource = ls_topology_resource (topology, amounts[i].resource);
-    g_autofree char *name = ls_topology_resource_name (topology, amounts[i].resource);
+  for (guint i = 0; i < list->hops->len; i++) {
+    const LsRouteHop *hop = &g_array_index (list->hops, LsRouteHop, i);
+    const LsNetResource *resource = ls_topology_resource (topology, hop->resource);
+    g_autofree char *name = ls_topology_resource_name (topology, hop->resource);
 
     ls_json_open_object (json, NULL);
     ls_json_string (json, "resource", name);
     ls_json_string (json, "kind", ls_resource_kind_name (resource->kind));
     ls_json_string (json, "tier", ls_resource_kind_tier (resource->kind));
-    ls_json_number (json, "share", amounts[i].amount);
+    ls_json_number (json, "share", hop->share);
     ls_json_number (json, "bytes_per_s", resource->per_s);
+    ls_json_number (json, "latency_s", ls_time_s_from_ps (hop->latency_ps));
     ls_json_close (json);
   }
   ls_json_close (json);
+  ls_json_number (json, "latency_s", ls_time_s_from_ps (list->latency_ps));
+  ls_json_number (json, "paths", list->n_paths);
+  ls_json_number (json, "bytes_per_s", list->bytes_per_s);
   ls_json_close (json);
   return ls_json_finish (json);
 }
@@ -52,11 +57,8 @@ static char *as_json (const LsTopology *topology, const LsAmount *amounts, guint
 char *ls_check_route (const LsScenario *scenario, const char *a, const char *b, gboolean json,
                       GError **error) {
   g_autoptr (LsTopology) topology = NULL;
-  g_autoptr (LsNet) net = NULL;
-  g_autofree LsAmount *amounts = NULL;
-  LsUsages usages;
-  guint from, to, n;
-  double sent, received;
+  g_autoptr (LsRouteList) list = NULL;
+  guint from, to;
 
   if (!find_gpu (scenario->cluster, a, &from, error) ||
       !find_gpu (scenario->cluster, b, &to, error))
@@ -65,14 +67,9 @@ char *ls_check_route (const LsScenario *scenario, const char *a, const char *b, 
     g_set_error_literal (error, LS_ERROR, LS_ERROR_USAGE, "--route: both ends are the same GPU");
     return NULL;
   }
-  if (!json) {
-    net = ls_net_new (scenario->cluster, NULL);
-    return ls_net_describe_route (net, from, to);
-  }
   topology = ls_topology_new (scenario->cluster, NULL);
-  ls_usages_init (&usages, ls_topology_n_resources (topology));
-  ls_route_gpus (topology, &usages, from, to, 1);
-  amounts = ls_usages_take (&usages, &n, &sent, &received);
-  ls_usages_clear (&usages);
-  return as_json (topology, amounts, n);
+  if (!json)
+    return ls_topology_describe_route (topology, from, to);
+  list = ls_route_list_new (topology, from, to);
+  return as_json (topology, list);
 }

@@ -2,9 +2,12 @@
  * the fabrics. Rates are those of the data sheets, one direction. The text is ls_net_describe(). */
 #include "base/time.h"
 #include "cli/check_tables.h"
+#include "net/topology.h"
 
 void ls_check_topology_json (LsJson *json, const LsScenario *scenario) {
   const LsCluster *cluster = scenario->cluster;
+  g_autoptr (LsTopology) topology = ls_topology_new (cluster, NULL);
+  double sent;
 
   ls_json_open_object (json, "topology");
   ls_json_open_array (json, "groups");
@@ -40,6 +43,9 @@ void ls_check_topology_json (LsJson *json, const LsScenario *scenario) {
     ls_json_number (json, "hop_latency_s", ls_time_s_from_ps (fabric->hop_latency_ps));
     ls_json_integer (json, "rails", fabric->rails);
     ls_json_number (json, "oversubscription", fabric->oversubscription);
+    ls_json_integer (json, "tiers", topology->fabrics[i].tiers);
+    ls_json_number (json, "bisection_bytes_per_s", ls_topology_bisection (topology, i, &sent));
+    ls_json_number (json, "injection_bytes_per_s", sent);
     ls_json_close (json);
   }
   ls_json_close (json);

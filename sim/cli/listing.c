@@ -230,6 +230,11 @@ static GPtrArray *protocol_rows (void) {
   return rows;
 }
 
+#define FABRIC_ROW(ID, word, meaning) add (rows, word, meaning);
+WORD_ROWS (fabric_rows, LS_FABRIC_KINDS, FABRIC_ROW)
+WORD_ROWS (routing_rows, LS_ROUTINGS, FABRIC_ROW)
+WORD_ROWS (joint_rows, LS_JOINTS, FABRIC_ROW)
+
 static GPtrArray *policy_rows (void) {
   GPtrArray *rows = rows_new ();
 
@@ -251,7 +256,10 @@ static const struct {
   GPtrArray *(*rows) (void);
 } others[] = {
     {"models", "model presets", model_rows},
-    {"topologies", "shipped cluster files", topology_rows},
+    {"topologies", "shipped cluster files; kinds: fabrics, joints", topology_rows},
+    {"fabrics", "kinds of networks between nodes", fabric_rows},
+    {"joints", "how the devices of a node are joined", joint_rows},
+    {"routings", "how flows are laid over equal paths", routing_rows},
     {"workloads", "shipped training job files", workload_rows},
     {"queries", "questions that `lockstep query` answers by name", query_rows},
     {"keys", "keys of scenario files", key_rows},

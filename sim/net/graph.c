@@ -69,6 +69,10 @@ void ls_graph_set_down (LsGraph *graph, guint edge, gboolean back) {
   ls_graph_edge (graph, edge)->down[back ? 1 : 0] = TRUE;
 }
 
+gboolean ls_graph_is_down (const LsGraph *graph, guint edge, gboolean back) {
+  return ls_graph_edge (graph, edge)->down[back ? 1 : 0];
+}
+
 guint ls_graph_n_vertices (const LsGraph *graph) {
   return graph->vertices->len;
 }
@@ -95,6 +99,10 @@ void ls_graph_ends (const LsGraph *graph, guint edge, guint *a, guint *b) {
 
 const char *ls_graph_edge_name (const LsGraph *graph, guint edge) {
   return ls_graph_edge (graph, edge)->name;
+}
+
+gint64 ls_graph_latency_ps (const LsGraph *graph, guint edge) {
+  return ls_graph_edge (graph, edge)->latency_ps;
 }
 
 double ls_graph_rate (const LsGraph *graph, guint edge) {

@@ -42,6 +42,7 @@ guint ls_graph_add_edge (LsGraph *graph, const char *name, guint a, guint b, dou
                          gint64 latency_ps);
 /* A direction that is down carries nothing. Before the first question about paths. */
 void ls_graph_set_down (LsGraph *graph, guint edge, gboolean back);
+gboolean ls_graph_is_down (const LsGraph *graph, guint edge, gboolean back);
 
 guint ls_graph_n_vertices (const LsGraph *graph);
 guint ls_graph_n_edges (const LsGraph *graph);
@@ -50,6 +51,7 @@ const char *ls_graph_name (const LsGraph *graph, guint vertex);
 guint ls_graph_find (const LsGraph *graph, const char *name);
 void ls_graph_ends (const LsGraph *graph, guint edge, guint *a, guint *b);
 double ls_graph_rate (const LsGraph *graph, guint edge);
+gint64 ls_graph_latency_ps (const LsGraph *graph, guint edge); /* of the cable */
 const char *ls_graph_edge_name (const LsGraph *graph, guint edge);
 
 const LsGraphPaths *ls_graph_paths (LsGraph *graph, guint from, guint to);

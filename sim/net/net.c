@@ -274,7 +274,10 @@ static LsTransfer *copy_transfer_new (LsNet *net, guint gpu, const LsDescriptor 
     ls_usages_add (&net->usages, topology->hbm[gpu], 1);
   } else {
     gboolean read = descriptor->op == LS_COLLECTIVE_STORAGE_READ;
-    latency_s = storage->present ? ls_time_s_from_ps (storage->latency_ps) : NVME_LATENCY_S;
+    latency_s =
+        storage->present
+            ? ls_time_s_from_ps (storage->latency_ps + ls_route_storage_latency_ps (topology, node))
+            : NVME_LATENCY_S;
     if (!ls_route_storage (topology, &net->usages, node, read, 1))
       ls_usages_add (&net->usages, topology->host_memory[node], 1);
   }

@@ -199,10 +199,11 @@ static void check_tiers (LsClusterReader *reader, const char *base, guint f,
 static void check_tree (LsClusterReader *reader, const char *base, guint f, LsFabricSpec *fabric,
                         const Plugged *plugged) {
   if (fabric->rails > plugged->most_adapters && plugged->most_adapters > 0)
-    ls_config_error_at (reader->config, reader->errors, base,
-                        "%u rails, but a node has %u adapters on this fabric; use at most as many "
-                        "rails as adapters",
-                        fabric->rails, plugged->most_adapters);
+    ls_cluster_read_fault_take (
+        reader, base, "rails",
+        g_strdup_printf ("%u rails, but a node has %u adapters on this fabric; use at most as many "
+                         "rails as adapters",
+                         fabric->rails, plugged->most_adapters));
   if (fabric->rails == 0)
     fabric->rails = MAX (1, plugged->most_adapters);
   double down = fabric->leaf_radix * fabric->oversubscription / (1 + fabric->oversubscription);

@@ -288,3 +288,12 @@ gboolean ls_route_storage (const LsTopology *topology, LsUsages *usages, guint n
   ls_usages_add (usages, topology->host_memory[node], amount);
   return TRUE;
 }
+
+/* The service hangs on the top of a tree. */
+gint64 ls_route_storage_latency_ps (const LsTopology *topology, guint node) {
+  const LsStorageSpec *storage = ls_cluster_storage (topology->cluster);
+  if (!storage->present || ls_node_adapters (node_of (topology, node), storage->fabric) == 0)
+    return 0;
+  const LsFabricSpec *fabric = ls_cluster_fabric (topology->cluster, storage->fabric);
+  return topology->fabrics[storage->fabric].tiers * fabric->hop_latency_ps;
+}

@@ -48,5 +48,7 @@ void ls_route_host (const LsTopology *topology, LsUsages *usages, guint gpu, gbo
 /* Between a node's host memory and the storage service or, without one, its drives. FALSE: neither. */
 gboolean ls_route_storage (const LsTopology *topology, LsUsages *usages, guint node, gboolean read,
                            double amount);
+/* Switches and cables between a node and the storage service; 0: drives. */
+gint64 ls_route_storage_latency_ps (const LsTopology *topology, guint node);
 /* The path (0 .. n - 1) that ECMP picks for a pair of adapters: a hash of what would be the five-tuple. */
 guint ls_route_hash (guint node_a, guint nic_a, guint node_b, guint nic_b, guint n);

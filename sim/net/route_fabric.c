@@ -69,6 +69,10 @@ static gint64 cable_ps (const LsTopology *topology, const LsFabricMap *map, LsAd
              : map->port_latency_ps[map->port_first[adapter.node] + port_of (topology, adapter)];
 }
 
+gint64 ls_route_cable_ps (const LsTopology *topology, LsAdapter adapter) {
+  return cable_ps (topology, &topology->fabrics[set_of (topology, adapter)->fabric], adapter);
+}
+
 static guint nic_of (const LsTopology *topology, LsAdapter adapter) {
   return topology->nic[adapter.node][adapter.set] + 2 * adapter.nic;
 }

@@ -24,6 +24,8 @@ void ls_route_adapter_top (const LsTopology *topology, LsUsages *usages, LsAdapt
                            gboolean out, double amount);
 /* The leaf switch or vertex that an adapter is plugged into; LS_NO_NUMBER: none. */
 guint ls_route_switch_of (const LsTopology *topology, LsAdapter adapter);
+/* Latency of the cable between an adapter and its switch. */
+gint64 ls_route_cable_ps (const LsTopology *topology, LsAdapter adapter);
 /* Its rail, 0 .. rails - 1. */
 guint ls_route_rail_of (const LsTopology *topology, LsAdapter adapter);
 /* Number of equal paths between two adapters of one fabric; 0: no way. */

@@ -4,6 +4,8 @@
  * group fill them block by block, and a group begins with a new block, so that all ports of a leaf are
  * alike. The leaves of a pod meet in its spines, pods meet in cores. With rail_only each rail has pods and
  * cores of its own. */
+#include <math.h>
+
 #include "base/assert.h"
 #include "net/topology_build.h"
 
@@ -59,7 +61,29 @@ static gboolean tells_apart (const LsFabricSpec *fabric) {
          fabric->routing == LS_ROUTING_STATIC;
 }
 
-static void plan_tree (const LsFabricSpec *fabric, LsFabricMap *map) {
+/* No resource of the engine may be larger than 128 TB/s (fixed.h): such a trunk is several, evenly used. */
+#define MOST_PER_S 100e12
+
+static guint parts_of (double per_s) {
+  return (guint) ceil (MAX (1, per_s / MOST_PER_S));
+}
+
+/* What all trunks of one leaf and of one pod carry, the most of all groups: a leaf's = what its nodes can
+ * send / oversubscription; a pod's = its leaves' trunks / spine_oversubscription, had it as many leaves as
+ * it may have. */
+static void plan_rates (LsTopology *topology, guint f, const LsFabricSpec *fabric,
+                        LsFabricMap *map) {
+  guint leaves_per_pod = map->blocks_per_pod * (fabric->rail_only ? 1 : fabric->rails);
+  for (guint g = 0; g < ls_cluster_n_groups (topology->cluster); g++)
+    if (map->groups[g].adapters > 0)
+      map->leaf_per_s = MAX (map->leaf_per_s, leaf_load (topology, fabric, f, g, &map->groups[g]) /
+                                                  fabric->oversubscription);
+  if (map->tiers > 2)
+    map->pod_per_s = map->leaf_per_s * leaves_per_pod / fabric->spine_oversubscription;
+}
+
+static void plan_tree (LsTopology *topology, guint f, const LsFabricSpec *fabric,
+                       LsFabricMap *map) {
   guint rails = fabric->rails, ports = 1;
   map->leaves = rails * map->blocks;
   map->tiers = tiers_of (fabric, map);
@@ -73,11 +97,14 @@ static void plan_tree (const LsFabricSpec *fabric, LsFabricMap *map) {
     guint pods = (map->blocks + map->blocks_per_pod - 1) / map->blocks_per_pod;
     map->pods = fabric->rail_only ? rails * pods : pods;
   }
+  plan_rates (topology, f, fabric, map);
   for (guint g = 0; map->groups[g].nodes_per_leaf != G_MAXUINT; g++)
     if (map->groups[g].adapters > 0)
       ports = MAX (ports, map->groups[g].nodes_per_leaf * map->groups[g].per_rail);
-  if (!tells_apart (fabric))
+  if (!tells_apart (fabric)) {
+    map->cores = parts_of (map->pod_per_s);
     return;
+  }
   map->spines = (guint) MAX (1, ports / fabric->oversubscription + 1e-9);
   if (map->tiers == 3) {
     double down = map->blocks_per_pod * (fabric->rail_only ? 1.0 : rails);
@@ -102,7 +129,7 @@ void ls_topology_plan_fabric (LsTopology *topology, guint f) {
   plug_in (topology, fabric, f, map);
   map->leaves = 1;
   if (fabric->kind == LS_FABRIC_FAT_TREE)
-    plan_tree (fabric, map);
+    plan_tree (topology, f, fabric, map);
 }
 
 /* `n` resources each way of the same capacity; returns the first of each way. */
@@ -125,11 +152,7 @@ static void set_both (LsTopology *topology, guint up, guint down, guint first, g
   }
 }
 
-/* Capacity: a leaf's trunk = what its nodes can send / oversubscription; a pod's = its leaves' trunks /
- * spine_oversubscription, had it as many leaves as it may have. */
 static void add_tree (LsTopology *topology, guint f, const LsFabricSpec *fabric, LsFabricMap *map) {
-  double highest = 0;
-  guint leaves_per_pod = map->blocks_per_pod * (fabric->rail_only ? 1 : fabric->rails);
   add_trunks (topology, f, map->leaves * map->spines, &map->trunk_up, &map->trunk_down);
   for (guint g = 0; g < ls_cluster_n_groups (topology->cluster); g++) {
     const LsFabricGroup *place = &map->groups[g];
@@ -138,16 +161,13 @@ static void add_tree (LsTopology *topology, guint f, const LsFabricSpec *fabric,
     guint nodes = ls_cluster_group (topology->cluster, g)->nodes;
     guint blocks = (nodes + place->nodes_per_leaf - 1) / place->nodes_per_leaf;
     double per_s = leaf_load (topology, fabric, f, g, place) / fabric->oversubscription;
-    highest = MAX (highest, per_s);
     for (guint rail = 0; rail < fabric->rails; rail++)
       set_both (topology, map->trunk_up, map->trunk_down,
                 (rail * map->blocks + place->first_block) * map->spines, blocks * map->spines,
                 per_s / map->spines);
   }
-  map->leaf_per_s = highest;
   if (map->tiers < 3)
     return;
-  map->pod_per_s = highest * leaves_per_pod / fabric->spine_oversubscription;
   guint n = map->pods * map->spines * map->cores;
   add_trunks (topology, f, n, &map->core_up, &map->core_down);
   set_both (topology, map->core_up, map->core_down, 0, n,
