@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "engine/engine_private.h"
+#include "engine/holding.h"
 
 #define STOP_CHECK_EVENTS 256u
 
@@ -108,6 +109,7 @@ void ls_engine_free (LsEngine *e) {
   g_hash_table_unref (e->copy_of);
   ls_event_queue_free (e->queue);
   ls_sharing_free (e->sharing);
+  ls_holdings_free (e->holdings);
   g_clear_error (&e->fault);
   g_free (e);
 }
@@ -178,6 +180,16 @@ guint ls_engine_add_rank (LsEngine *e, LsProgram *program, guint device, guint h
   }
   g_array_append_val (e->ranks, state);
   return rank;
+}
+
+void ls_engine_count_holdings (LsEngine *e, guint n_tags) {
+  LS_REQUIRE (!e->started && n_tags > 0 && e->holdings == NULL,
+              "holdings are counted from the start");
+  e->holdings = ls_holdings_new (n_tags);
+}
+
+void ls_engine_set_tag (LsEngine *e, guint rank, guint tag) {
+  ls_rank_at (e, rank)->tag = tag;
 }
 
 void ls_engine_set_start (LsEngine *e, guint rank, gint64 start_ps) {

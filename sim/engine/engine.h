@@ -36,6 +36,20 @@ guint ls_engine_device_memory (const LsEngine *engine, guint device); /* resourc
 guint ls_engine_add_rank (LsEngine *engine, LsProgram *program, guint device, guint host_device);
 /* The rank begins its program at `start_ps` >= 0 instead of 0; until then it is idle. Before the run. */
 void ls_engine_set_start (LsEngine *engine, guint rank, gint64 start_ps);
+/* Counts from now on which resources hold rates down (holding.h), for each of n tags and for all.
+ * Before the run; ranks have tag 0 until ls_engine_set_tag(). */
+void ls_engine_count_holdings (LsEngine *engine, guint n_tags);
+void ls_engine_set_tag (LsEngine *engine, guint rank, guint tag);
+typedef struct {
+  guint32 resource; /* LS_NO_RESOURCE: none */
+  gboolean contends;
+} LsHold;
+/* How long a resource set rates of a tag's transfers, and how long below what they have alone. */
+typedef struct {
+  gint64 saturates_ps, contends_ps;
+} LsHolding;
+#define LS_ALL_TAGS G_MAXUINT
+LsHolding ls_engine_holding (const LsEngine *engine, guint tag, guint resource);
 /* A group of distinct ranks, in position order. `axis` is the caller's numbering. A rank may be in it once. */
 guint ls_engine_add_group (LsEngine *engine, const guint *ranks, guint n_ranks, guint axis);
 /* A group some of whose members stand for others that do the same at the same time (folding): the

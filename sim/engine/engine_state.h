@@ -114,7 +114,10 @@ typedef struct {
   guint32 generation;
 } LsOutside;
 
+struct LsHoldings;
+
 struct LsEngine {
+  struct LsHoldings *holdings; /* NULL: nobody asks */
   gint64 now_ps;
   LsEventQueue *queue;
   LsSharing *sharing;

@@ -7,6 +7,7 @@
  * Cost:       one event per load, moved at every change of its rate.
  */
 #include "engine/engine_private.h"
+#include "engine/holding.h"
 
 /* A flow's rate went from `old_rate` to `new_rate`: memory bandwidth left on devices, and who watches. */
 static void account_rate (LsEngine *e, guint32 n_usages, const LsUsage *usages, gint64 old_rate,
@@ -29,11 +30,42 @@ static void account_rate (LsEngine *e, guint32 n_usages, const LsUsage *usages, 
   }
 }
 
+/* The tag of the ranks that a load is for; LS_ALL_TAGS: of none. */
+static guint tag_of (LsEngine *e, guint32 owner) {
+  guint32 rank = LS_NONE;
+  if (owner & LS_OWNER_FLIGHT) {
+    rank = ls_group_at (e, ls_flight_at (e, owner & ~LS_OWNER_FLIGHT)->group)->ranks[0];
+  } else {
+    const LsActivity *activity = ls_activity_at (e, owner);
+    if (activity->owner_kind == LS_OWNER_GROUP)
+      rank = ls_group_at (e, activity->owner)->ranks[0];
+    else if (activity->owner_kind == LS_OWNER_MESSAGE)
+      rank = ls_channel_at (e, ls_message_at (e, activity->owner)->channel)->from;
+    else if (activity->owner_kind == LS_OWNER_COPY)
+      rank = activity->owner;
+  }
+  return rank == LS_NONE ? LS_ALL_TAGS : ls_rank_at (e, rank)->tag;
+}
+
+/* What holds the load from now on. */
+static void hold (LsEngine *e, LsLoad *load, guint32 owner, guint32 resource, gboolean contends) {
+  if (load->held == resource && load->contends == contends)
+    return;
+  ls_holdings_change (e->holdings, tag_of (e, owner), e->resource_names->len,
+                      (LsHold){load->held, load->contends}, (LsHold){resource, contends},
+                      e->now_ps);
+  load->held = resource;
+  load->contends = contends;
+}
+
 void ls_load_join (LsEngine *e, LsLoad *load, guint32 owner, gint64 cap, guint32 n_usages,
                    const LsUsage *usages, LsInt128 work) {
   load->flow = ls_sharing_add_flow (e->sharing, cap, load->bottleneck, n_usages, usages, owner);
   load->remaining = work;
   load->last_ps = e->now_ps;
+  load->cap = cap;
+  load->held = LS_NO_RESOURCE;
+  load->contends = FALSE;
 }
 
 LsInt128 ls_load_leave (LsEngine *e, LsLoad *load) {
@@ -43,6 +75,8 @@ LsInt128 ls_load_leave (LsEngine *e, LsLoad *load) {
   if (load->event != LS_EVENT_NONE)
     ls_event_queue_cancel (e->queue, load->event);
   load->event = LS_EVENT_NONE;
+  if (e->holdings)
+    hold (e, load, ls_sharing_owner (e->sharing, load->flow), LS_NO_RESOURCE, FALSE);
   ls_sharing_remove_flow (e->sharing, load->flow);
   account_rate (e, n, usages, rate, 0);
   load->flow = LS_NONE;
@@ -64,6 +98,8 @@ static void apply_change (LsEngine *e, const LsRateChange *change) {
   load->remaining -= (LsInt128) change->old_rate * (e->now_ps - load->last_ps);
   load->last_ps = e->now_ps;
   load->bottleneck = ls_sharing_bottleneck (e->sharing, change->flow);
+  if (e->holdings)
+    hold (e, load, owner, load->bottleneck, rate < load->cap);
   guint32 n;
   const LsUsage *usages = ls_sharing_usages (e->sharing, change->flow, &n);
   account_rate (e, n, usages, change->old_rate, rate);

@@ -70,6 +70,7 @@ typedef struct {
   gboolean observed;
   gboolean steady; /* the work function need not be asked */
   gint64 start_ps; /* its streams begin */
+  guint32 tag;     /* for holding.h */
   GArray *slots;   /* LsSlotEntry */
   /* account of the main stream */
   gint64 parts_ps[LS_MAX_PARTS];

@@ -3,6 +3,7 @@
 
 #include "engine/engine.h"
 #include "engine/engine_private.h"
+#include "engine/holding.h"
 
 gint64 ls_engine_now_ps (const LsEngine *e) {
   return e->now_ps;
@@ -43,6 +44,11 @@ double ls_engine_resource_per_s (const LsEngine *e, guint resource) {
 double ls_engine_resource_carried (const LsEngine *e, guint resource) {
   LsInt128 carried = g_array_index (e->resource_carried, LsInt128, resource);
   return (double) carried / (double) LS_USAGE_ONE;
+}
+
+LsHolding ls_engine_holding (const LsEngine *e, guint tag, guint resource) {
+  LS_REQUIRE (e->holdings != NULL, "nobody counts holdings");
+  return ls_holdings_get (e->holdings, tag, resource, e->now_ps);
 }
 
 guint ls_engine_n_groups (const LsEngine *e) {

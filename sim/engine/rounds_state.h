@@ -13,6 +13,9 @@ typedef struct {
   guint32 bottleneck;
   gint64 last_ps;     /* `remaining` holds for then */
   LsInt128 remaining; /* work */
+  gint64 cap;         /* rate with nobody else there */
+  guint32 held;       /* what it counts for in holding.h */
+  gboolean contends;
 } LsLoad;
 
 /* Owners of flows with this bit are flights, the others activities. */

@@ -255,6 +255,10 @@ LsSimulation *ls_simulation_new_with (const LsCluster *cluster, const LsSimulati
   if (factor_of_rank != NULL)
     slow_ranks (simulation, factor_of_rank);
   ls_engine_add_observer (simulation->engine, &observer, simulation);
+  ls_engine_count_holdings (simulation->engine, n_jobs);
+  for (guint place = 0; place < simulation->n_places; place++)
+    ls_engine_set_tag (simulation->engine, place,
+                       simulation->job_of_rank[simulation->ranks[place]]);
   return simulation;
 }
 

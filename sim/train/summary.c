@@ -6,6 +6,9 @@
 #include "train/chunk.h"
 #include "train/traffic.h"
 
+/* Resources that a summary names. */
+#define BOTTLENECKS 8
+
 static gint compare_times (gconstpointer a, gconstpointer b) {
   gint64 x = *(const gint64 *) a, y = *(const gint64 *) b;
 
@@ -198,6 +201,7 @@ static void add_jobs (LsSummary *summary, LsSimulation *simulation) {
     summary->jobs[j] = job;
     job->name = g_strdup (ls_simulation_job (simulation, j)->name);
     job->warnings = g_ptr_array_new_with_free_func (g_free);
+    job->bottlenecks = ls_bottlenecks_new (simulation, j, BOTTLENECKS);
     add_job (job, simulation, j);
     summary->gpus += job->gpus;
     summary->steps += job->steps;
@@ -217,6 +221,7 @@ LsSummary *ls_summary_new (LsSimulation *simulation) {
   LsSummary *summary = g_new0 (LsSummary, 1);
 
   summary->warnings = g_ptr_array_new_with_free_func (g_free);
+  summary->bottlenecks = ls_bottlenecks_new (simulation, LS_ALL_TAGS, BOTTLENECKS);
   summary->seed = ls_simulation_seed (simulation);
   if (ls_simulation_n_jobs (simulation) == 1)
     add_job (summary, simulation, 0);
@@ -241,6 +246,7 @@ void ls_summary_free (LsSummary *summary) {
   g_free (summary->trace);
   g_free (summary->title);
   g_free (summary->memory_verdict);
+  g_ptr_array_unref (summary->bottlenecks);
   g_ptr_array_unref (summary->warnings);
   g_free (summary);
 }

@@ -16,6 +16,7 @@
  */
 #pragma once
 
+#include "train/bottlenecks.h"
 #include "train/memory.h"
 #include "train/simulation.h"
 
@@ -62,6 +63,7 @@ struct LsSummary {
   LsMemorySummary memory;
   char *memory_verdict; /* NULL: it fits */
   double communication_bytes_per_gpu;
+  GPtrArray *bottlenecks; /* of LsBottleneck, the first ones; of the job's transfers or all */
   guint64 events, operations;
   double wall_s;
   GPtrArray *warnings; /* of char * */

@@ -143,6 +143,32 @@ static void put_rates (GString *out, const LsSummary *summary) {
   put_member (out, "hfu", summary->hfu);
 }
 
+static void put_bottlenecks (GString *out, const GPtrArray *bottlenecks, gboolean of_run) {
+  if (bottlenecks->len == 0)
+    return;
+  put_key (out, "bottlenecks");
+  g_string_append_c (out, '[');
+  for (guint i = 0; i < bottlenecks->len; i++) {
+    const LsBottleneck *b = g_ptr_array_index (bottlenecks, i);
+
+    g_string_append (out, i > 0 ? ", {" : "{");
+    put_key (out, "resource");
+    put_string (out, b->resource);
+    put_key (out, "kind");
+    put_string (out, b->kind);
+    put_key (out, "tier");
+    put_string (out, b->tier);
+    put_member (out, "limiting_share", b->limiting_share);
+    put_member (out, "contended_share", b->contended_share);
+    if (of_run) {
+      put_member (out, "utilisation", b->utilisation);
+      put_member (out, "bytes", b->bytes);
+    }
+    g_string_append_c (out, '}');
+  }
+  g_string_append_c (out, ']');
+}
+
 static void put_warnings (GString *out, const GPtrArray *warnings) {
   put_key (out, "warnings");
   g_string_append_c (out, '[');
@@ -176,6 +202,7 @@ static void put_job (GString *out, const LsSummary *job) {
   put_member (out, "end_s", job->end_s);
   if (job->steps > 0)
     put_results (out, job);
+  put_bottlenecks (out, job->bottlenecks, FALSE);
   g_string_append_c (out, '}');
 }
 
@@ -213,6 +240,7 @@ char *ls_summary_to_json (const LsSummary *summary) {
     put_jobs (out, summary);
   else
     put_results (out, summary);
+  put_bottlenecks (out, summary->bottlenecks, TRUE);
   put_unsigned (out, "events", summary->events);
   put_unsigned (out, "operations", summary->operations);
   put_member (out, "wall_s", summary->wall_s);

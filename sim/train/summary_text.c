@@ -3,6 +3,8 @@
 #include "base/quantity.h"
 #include "train/summary.h"
 
+#define TEXT_BOTTLENECKS 3
+
 /* Two columns: what, how much. A continuation has no `what`. */
 static void put_line (GString *out, const char *what, const char *format, ...) G_GNUC_PRINTF (3, 4);
 
@@ -135,6 +137,24 @@ static void put_parts (GString *out, const LsSummary *summary) {
   }
 }
 
+/* The resources that held transfers down, the worst first; equal lines (links that are alike) once. */
+static void put_bottlenecks (GString *out, const LsSummary *summary) {
+  const LsBottleneck *before = NULL;
+  guint lines = 0;
+
+  for (guint i = 0; i < summary->bottlenecks->len && lines < TEXT_BOTTLENECKS; i++) {
+    const LsBottleneck *b = g_ptr_array_index (summary->bottlenecks, i);
+
+    if (before != NULL && g_str_equal (before->kind, b->kind) &&
+        before->limiting_share == b->limiting_share &&
+        before->contended_share == b->contended_share)
+      continue;
+    before = b;
+    put_line (out, lines++ == 0 ? "top links" : "", "%s: limits %.1f %%, contended %.1f %%",
+              b->resource, 100 * b->limiting_share, 100 * b->contended_share);
+  }
+}
+
 /* One job on its own lines. */
 static void put_job (GString *out, const LsSummary *job) {
   g_autofree char *start = quantity (job->start_s, LS_DIMENSION_TIME);
@@ -151,6 +171,7 @@ static void put_job (GString *out, const LsSummary *job) {
     put_memory_verdict (out, &job->memory);
   g_autofree char *sent = quantity (job->communication_bytes_per_gpu, LS_DIMENSION_BYTES);
   put_line (out, "communication", "%s sent per GPU and step", sent);
+  put_bottlenecks (out, job);
   put_parts (out, job);
 }
 
@@ -161,6 +182,7 @@ static void put_run (GString *out, const LsSummary *summary) {
   if (summary->memory.capacity_bytes > 0)
     put_memory (out, &summary->memory);
   put_line (out, "communication", "%s sent per GPU and step", sent);
+  put_bottlenecks (out, summary);
   put_parts (out, summary);
 }
 
