@@ -1,4 +1,5 @@
 /* `lockstep run`: simulates a scenario, writes its trace, prints its summary. */
+#include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -359,6 +360,12 @@ static gboolean finish_recording (Run *run, const LsSummary *summary, gboolean i
   return TRUE;
 }
 
+static gint64 file_bytes (const char *path) {
+  GStatBuf status;
+
+  return path && g_stat (path, &status) == 0 ? (gint64) status.st_size : 0;
+}
+
 static void show (LsCli *cli, const Run *run, const LsSummary *summary, gboolean interrupted) {
   g_autofree char *text = NULL;
   g_autofree char *json = NULL;
@@ -409,6 +416,8 @@ static int run_run (LsCli *cli, GError **error) {
   summary = make_summary (cli, &run);
   if (!finish_recording (&run, summary, interrupted, error))
     return 1;
+  if (summary)
+    summary->trace_bytes = file_bytes (run.path);
   show (cli, &run, summary, interrupted);
   if (interrupted)
     return 130;

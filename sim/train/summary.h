@@ -41,9 +41,10 @@ typedef struct {
 
 typedef struct LsSummary LsSummary;
 struct LsSummary {
-  char *version; /* of the program; NULL: absent */
-  char *trace;   /* path; NULL: null */
-  char *title;   /* of the scenario, for people; NULL: none */
+  char *version;      /* of the program; NULL: absent */
+  char *trace;        /* path; NULL: null */
+  gint64 trace_bytes; /* of that file, closed; 0: not known */
+  char *title;        /* of the scenario, for people; NULL: none */
   guint64 seed;
   char *name;            /* of the job; NULL: of the whole run */
   guint gpus, gpus_idle; /* that ranks run on; that none does */

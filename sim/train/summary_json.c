@@ -246,6 +246,8 @@ char *ls_summary_to_json (const LsSummary *summary) {
   put_member (out, "wall_s", summary->wall_s);
   put_key (out, "trace");
   put_string (out, summary->trace);
+  if (summary->trace_bytes > 0)
+    put_integer (out, "trace_bytes", summary->trace_bytes);
   put_warnings (out, summary->warnings);
   g_string_append_c (out, '}');
   return g_string_free (out, FALSE);

@@ -175,6 +175,15 @@ static void put_job (GString *out, const LsSummary *job) {
   put_parts (out, job);
 }
 
+static void put_trace (GString *out, const LsSummary *summary) {
+  g_autofree char *size = decimal ((double) summary->trace_bytes, LS_DIMENSION_BYTES);
+
+  if (summary->trace != NULL && summary->trace_bytes > 0)
+    put_line (out, "trace", "%s (%s)", summary->trace, size);
+  else if (summary->trace != NULL)
+    put_line (out, "trace", "%s", summary->trace);
+}
+
 static void put_run (GString *out, const LsSummary *summary) {
   g_autofree char *sent = quantity (summary->communication_bytes_per_gpu, LS_DIMENSION_BYTES);
 
@@ -206,7 +215,6 @@ char *ls_summary_to_text (const LsSummary *summary) {
   put_line (out, "simulated", "%s operations in %s", operations, wall);
   if (summary->memory_verdict != NULL)
     g_string_append_printf (out, "%s\n", summary->memory_verdict);
-  if (summary->trace != NULL)
-    put_line (out, "trace", "%s", summary->trace);
+  put_trace (out, summary);
   return g_string_free (out, FALSE);
 }

@@ -14,7 +14,8 @@ const char *ls_traffic_pattern_name (LsTrafficPattern pattern) {
 }
 
 static gboolean may_run (LsCollectiveOp op) {
-  return op != LS_COLLECTIVE_BARRIER;
+  /* An all-to-all of given sizes has no one size; a barrier moves nothing. */
+  return op != LS_COLLECTIVE_BARRIER && op != LS_COLLECTIVE_ALL_TO_ALLV;
 }
 
 const char *const *ls_traffic_operations (void) {
@@ -105,6 +106,8 @@ static void charge (LsOp *op, LsCollectiveOp collective) {
       [LS_COLLECTIVE_BROADCAST] = {LS_AXIS_DATA, LS_PART_EXPOSED_DATA, LS_KIND_BROADCAST},
       [LS_COLLECTIVE_REDUCE] = {LS_AXIS_DATA, LS_PART_EXPOSED_DATA, LS_KIND_REDUCE},
       [LS_COLLECTIVE_ALL_TO_ALL] = {LS_AXIS_EXPERT, LS_PART_EXPOSED_EXPERT, LS_KIND_ALL_TO_ALL},
+      [LS_COLLECTIVE_GATHER] = {LS_AXIS_DATA, LS_PART_EXPOSED_DATA, LS_KIND_GATHER},
+      [LS_COLLECTIVE_SCATTER] = {LS_AXIS_DATA, LS_PART_EXPOSED_DATA, LS_KIND_SCATTER},
       [LS_COLLECTIVE_SEND_RECV] = {LS_AXIS_PIPELINE, LS_PART_EXPOSED_PIPELINE, LS_KIND_SEND},
       [LS_COLLECTIVE_HOST_TO_DEVICE] = {LS_AXIS_NONE, LS_PART_INPUT, LS_KIND_HOST_COPY},
       [LS_COLLECTIVE_DEVICE_TO_HOST] = {LS_AXIS_NONE, LS_PART_INPUT, LS_KIND_HOST_COPY},

@@ -81,7 +81,9 @@
   X (MESSAGE, "message", "communication")               \
   X (STEP, "step", "compute")                           \
   X (PUSH, "push", "communication")                     \
-  X (PULL, "pull", "communication")
+  X (PULL, "pull", "communication")                     \
+  X (GATHER, "gather", "communication")                 \
+  X (SCATTER, "scatter", "communication")
 
 /* Memory kinds of a rank (samples `memory_NAME`, summary `memory.NAME_bytes`). */
 #define LS_MEMORY(X)             \

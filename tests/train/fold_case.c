@@ -110,11 +110,15 @@ static char *compare_rank (const Side *all, const Side *folded, guint rank) {
   return same ? NULL : g_strdup_printf ("rank %u: bytes, flops or memory differ", rank);
 }
 
-/* The summary but for what counts events and the wall clock. */
+/* The summary but for what counts events and the wall clock, and for the names of resources that held
+ * transfers down: of those that are alike, a folded run has one. */
 static char *lasting (LsSimulation *simulation) {
   LsSummary *summary = ls_summary_new (simulation);
   summary->events = 0;
   summary->wall_s = 0;
+  g_ptr_array_set_size (summary->bottlenecks, 0);
+  for (guint j = 0; j < summary->n_jobs; j++)
+    g_ptr_array_set_size (summary->jobs[j]->bottlenecks, 0);
   char *json = ls_summary_to_json (summary);
   ls_summary_free (summary);
   return json;
