@@ -1,6 +1,7 @@
 /* Traffic workloads from a scenario: `workload.model` of kind traffic; see traffic.h. */
 #include "train/traffic.h"
 
+#include "net/algorithm.h"
 #include "train/placement.h"
 #include "train/workload_reader.h"
 
@@ -51,6 +52,17 @@ static void read_pattern (LsWorkloadReader *r, LsTraffic *traffic) {
                      traffic->group_size);
 }
 
+static void check_algorithm (LsWorkloadReader *r, const LsTraffic *traffic) {
+  const LsAlgorithmRecord *record = ls_algorithm_find (traffic->algorithm);
+  g_autofree char *ops = NULL;
+
+  if (record == NULL || (record->ops & LS_OP_BIT (traffic->operation)) != 0)
+    return;
+  ops = ls_algorithm_ops (record);
+  ls_reader_fault (r, M "algorithm", "%s does not do %s; it does %s", record->name,
+                   ls_collective_op_name (traffic->operation), ops);
+}
+
 static void read_groups (LsWorkloadReader *r, LsTraffic *traffic, guint ranks) {
   gboolean by_size = ls_reader_has (r, M "group_size"), by_number = ls_reader_has (r, M "groups");
 
@@ -64,6 +76,8 @@ static void read_groups (LsWorkloadReader *r, LsTraffic *traffic, guint ranks) {
     traffic->groups = ranks;
     return;
   }
+  if (ls_collective_is_group (traffic->operation))
+    check_algorithm (r, traffic);
   traffic->groups = by_number ? (guint) ls_config_get_int (r->config, M "groups") : 1;
   traffic->group_size =
       by_size ? (guint) ls_config_get_int (r->config, M "group_size") : ranks / traffic->groups;
