@@ -272,15 +272,46 @@ const LsAccelerator **ls_scenario_stage_gpus (const LsScenario *scenario, guint 
   return gpus;
 }
 
+/* What a kind of rank may differ in, as far as memory goes. */
+typedef struct {
+  guint stage;
+  const LsAccelerator *gpu;
+  gint64 microbatches;
+} MemoryKind;
+
+static gboolean is_new (GArray *seen, const MemoryKind *kind) {
+  for (guint i = 0; i < seen->len; i++) {
+    const MemoryKind *other = &g_array_index (seen, MemoryKind, i);
+
+    if (other->stage == kind->stage && other->gpu == kind->gpu &&
+        other->microbatches == kind->microbatches)
+      return FALSE;
+  }
+  g_array_append_val (seen, *kind);
+  return TRUE;
+}
+
 LsMemoryEstimate ls_scenario_fullest (const LsScenario *scenario, guint job) {
   const LsWorkload *workload = scenario->jobs[job].workload;
   LsMemoryEstimate fullest = {.fits = TRUE};
-  g_autofree const LsAccelerator **gpus = NULL;
+  g_autoptr (GArray) seen = g_array_new (FALSE, FALSE, sizeof (MemoryKind));
 
-  if (workload->traffic != NULL)
-    return fullest;
-  gpus = ls_scenario_stage_gpus (scenario, job);
-  ls_memory_fullest (workload, gpus, &fullest);
+  for (guint rank = 0; rank < workload->layout.ranks && workload->traffic == NULL; rank++) {
+    LsCoordinates at = ls_layout_coordinates (&workload->layout, rank);
+    const MemoryKind kind = {at.stage,
+                             ls_cluster_gpu (scenario->cluster, workload->gpu_of_rank[rank]),
+                             ls_workload_microbatches (workload, at.data)};
+    LsWorkload own = *workload;
+    LsMemoryEstimate one;
+
+    if (!is_new (seen, &kind))
+      continue;
+    own.microbatches = kind.microbatches;
+    ls_memory_estimate (&own, kind.stage, kind.gpu, &one);
+    if (seen->len == 1 ||
+        one.reserved_bytes - one.capacity_bytes > fullest.reserved_bytes - fullest.capacity_bytes)
+      fullest = one;
+  }
   return fullest;
 }
 
