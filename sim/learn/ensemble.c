@@ -144,16 +144,18 @@ const LsLearner *ls_ensemble_learner (const LsEnsemble *e, guint rate, guint rep
 
 LsBand ls_band (const double *values, guint n) {
   LsBand band = {0, (double) NAN, (double) NAN};
-  double sum = 0, squares = 0;
+  double sum = 0, squares = 0, low = (double) INFINITY, high = -(double) INFINITY;
 
   for (guint i = 0; i < n; i++)
     if (isfinite (values[i])) {
       sum += values[i];
+      low = MIN (low, values[i]);
+      high = MAX (high, values[i]);
       band.n++;
     }
   if (band.n == 0)
     return band;
-  band.mean = sum / band.n;
+  band.mean = low == high ? low : sum / band.n; /* equal values have no width, to the last bit */
   for (guint i = 0; i < n; i++)
     if (isfinite (values[i]))
       squares += (values[i] - band.mean) * (values[i] - band.mean);

@@ -37,6 +37,25 @@ cp out own
 run 0 learn a.db lesson.yaml --set learn.batch=2
 cmp -s own out || fail "the run's own section and the same file differ"
 
+# A run of updates: the learner beside it and the replay of its trace agree in every digit shown.
+cat >async.yaml <<'YAML'
+lockstep: 1
+cluster: {nodes: 1, node: {preset: dgx-a100, gpus: 4}}
+workload:
+  model: {kind: timed, compute: {dist: exponential, mean: 100 ms}, parameters: 100}
+  batch: {per_worker: 4}
+  update: {policy: async, network: none}
+  stop: {updates: 100}
+YAML
+for policy in async "k-sync --set workload.update.k=3" "k-batch-async --set workload.update.k=2" easgd local-sgd diloco gossip; do
+  # shellcheck disable=SC2086 # words
+  run 0 run async.yaml lesson.yaml --set workload.update.policy=$policy --set workload.update.network=none -o "x.db" --force
+  grep -E '^ +(10|50|100) ' out >beside
+  [ -s beside ] || fail "$policy: no measurements"
+  run 0 learn x.db
+  grep -E '^ +(10|50|100) ' out | cmp -s - beside || fail "$policy: the replay differs from the run"
+done
+
 # Grid, replications, CSV; threads do not show in a bit.
 run 0 learn a.db lesson.yaml --set learn.batch=2 --lr-grid 0.01:1:log10 --replications 3 --csv one.csv --threads 1
 says out "the best of 3"

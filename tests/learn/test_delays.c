@@ -146,18 +146,18 @@ static Floor floor_of (double a, guint workers, guint dimension, gint64 burn, gi
 }
 
 static void near_floor (Floor floor, double eta, double wanted, const char *what) {
-  /* 4 standard errors; and these small enough to mean something: 2 %. */
+  /* 4 standard errors; and these small enough to mean something: 3 %. */
   const double scale = eta * eta;
 
   ck_assert_msg (fabs (floor.mean - scale * wanted) < 4 * floor.error &&
-                     floor.error < 0.02 * scale * wanted,
+                     floor.error < 0.03 * scale * wanted,
                  "%s: %g +- %g, not %g", what, floor.mean / scale, floor.error / scale, wanted);
 }
 
 START_TEST (fixed_delay_has_its_noise_floor) {
   /* theory Q2, E x^2 / (eta sigma)^2: tau = 1, a = .5: 2.4 by (1 + a) / (a (1 - a) (2 + a)); tau = 3,
    * a = .2: 5.40973; tau = 7, a = .1: 11.5108 by the integral over the spectrum. */
-  const guint draws = long_form () ? 4000 : 400;
+  const guint draws = long_form () ? 4000 : 300;
 
   near_floor (floor_of (0.5, 2, 250, 200, 20, draws, round_robin), 0.5, 2.4, "tau 1");
   near_floor (floor_of (0.2, 4, 250, 400, 60, draws, round_robin), 0.2, 5.40973, "tau 3");
@@ -172,7 +172,7 @@ START_TEST (exponential_async_has_its_noise_floor) {
     guint n;
     double a;
   } cases[] = {{1, 0.1}, {4, 0.2}, {8, 0.1}, {8, 0.3}, {16, 0.1}};
-  const guint draws = long_form () ? 6000 : 600;
+  const guint draws = long_form () ? 6000 : 500;
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     const double a = cases[i].a, n = cases[i].n;
@@ -190,7 +190,7 @@ START_TEST (sync_k_sync_and_local_sgd_share_the_floor) {
   /* theory Q1, Q7: E x^2 = eta^2 (sigma^2 / n) / (a (2 - a)) for sync and, on equal quadratics, for local
    * SGD at any H; K-sync has sigma^2 / K. */
   const double a = 0.2, one = 1 / (a * (2 - a));
-  const guint draws = long_form () ? 2000 : 300;
+  const guint draws = long_form () ? 2000 : 200;
 
   near_floor (floor_of (a, 4, 250, 100, 20, draws, sync_all), a, one / 4, "sync");
   near_floor (floor_of (a, 4, 250, 100, 20, draws, half_sync), a, one / 2, "2 of 4");
@@ -285,7 +285,7 @@ START_TEST (exponential_async_is_stable_up_to_its_edge) {
    * T updates against the recursion's own prediction, at 0.8 of the edge, 4 standard errors. At 1.5 x
    * the edge a single path grows. */
   static const guint sizes[] = {2, 4, 8, 16};
-  const guint replicas = long_form () ? 100000 : 3000;
+  const guint replicas = long_form () ? 100000 : 1500;
 
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
     const guint n = sizes[i];
@@ -320,7 +320,7 @@ START_TEST (exponential_async_is_stable_up_to_its_edge) {
     }
     mean = sum / replicas;
     error = sqrt ((square / replicas - mean * mean) / replicas);
-    ck_assert_msg (fabs (mean - A) < 4 * error && error < 0.2 * A, "n %u: %g +- %g, not %g", n,
+    ck_assert_msg (fabs (mean - A) < 4 * error && error < 0.3 * A, "n %u: %g +- %g, not %g", n,
                    mean, error, A);
   }
 }
