@@ -235,10 +235,38 @@ WORD_ROWS (fabric_rows, LS_FABRIC_KINDS, FABRIC_ROW)
 WORD_ROWS (routing_rows, LS_ROUTINGS, FABRIC_ROW)
 WORD_ROWS (joint_rows, LS_JOINTS, FABRIC_ROW)
 
+static void add_source (LsListRow *row, const char *field, const char *text, const char *source) {
+  LsFact fact = {.field = field, .text = text, .status = LS_FACT_FOUND, .source = source};
+
+  g_array_append_val (row->facts, fact);
+}
+
 static GPtrArray *policy_rows (void) {
   GPtrArray *rows = rows_new ();
 
-  add (rows, "sync", "every replica waits for all others at the end of each step");
+  for (guint i = 0; i < ls_update_policy_count (); i++) {
+    const LsUpdatePolicy *policy = ls_update_policy_get (i);
+    LsListRow *row = add (rows, policy->name, policy->title);
+
+    add_source (row, "definition", policy->definition, policy->source);
+  }
+  return rows;
+}
+
+static GPtrArray *distribution_rows (void) {
+  GPtrArray *rows = rows_new ();
+
+  for (guint i = 0; i < ls_distribution_kind_count (); i++) {
+    const LsDistributionKind *kind = ls_distribution_kind_get (i);
+    GString *notes = g_string_new (kind->from_file ? "takes file" : "takes ");
+    LsListRow *row = add (rows, kind->name, kind->use);
+
+    for (guint p = 0; p < LS_DISTRIBUTION_PARAMETERS && kind->parameters[p].name; p++)
+      g_string_append_printf (notes, "%s%s (%s)", p > 0 ? ", " : "", kind->parameters[p].name,
+                              kind->parameters[p].meaning);
+    row->notes = g_string_free (notes, FALSE);
+    add_source (row, "law", kind->law, kind->source);
+  }
   return rows;
 }
 
@@ -270,6 +298,7 @@ static const struct {
     {"recompute", "modes of activation recomputation", recompute_rows},
     {"optimizers", "optimizers", optimizer_rows},
     {"policies", "update policies", policy_rows},
+    {"distributions", "distributions of times", distribution_rows},
     {"parts", "parts that a step's time is split into", part_rows},
     {"memory", "kinds of memory", memory_rows},
     {"kinds", "kinds of traced operations", kind_rows},

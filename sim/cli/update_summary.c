@@ -79,6 +79,28 @@ static void put_workers (LsJson *json, LsUpdateRun *run) {
   ls_json_close (json);
 }
 
+/* Of workers that run a model: what the samples come to. */
+static void put_rates (LsJson *json, LsUpdateRun *run, double samples_per_s) {
+  const LsWorkload *w = ls_update_run_workload (run);
+  double gpus = n_workers (run) * ls_update_run_gpus_per_worker (run), peak = 0;
+
+  if (w->update.timed)
+    return;
+  for (guint i = 0; i < n_workers (run); i++)
+    for (guint k = 0; k < ls_update_run_gpus_per_worker (run); k++)
+      peak += ls_workload_peak_flops_per_s (
+          w, ls_cluster_gpu (ls_update_run_cluster (run), ls_update_run_gpus (run, i)[k]));
+  double flops = ls_workload_model_flops (w) / (double) w->global_batch * samples_per_s / gpus;
+  if (ls_model_has_tokens (w->model)) {
+    double tokens = samples_per_s * (double) w->seq_len;
+    ls_json_number (json, "tokens_per_s", tokens);
+    ls_json_number (json, "tokens_per_s_per_gpu", tokens / gpus);
+  }
+  ls_json_number (json, "model_tflops_per_gpu", flops / 1e12);
+  ls_json_number (json, "peak_tflops_per_gpu", peak / gpus / 1e12);
+  ls_json_number (json, "mfu", flops * gpus / peak);
+}
+
 static void put_counts (LsJson *json, LsUpdateRun *run, const LsUpdateTotals *t) {
   double seconds = end_s (run);
 
@@ -86,6 +108,7 @@ static void put_counts (LsJson *json, LsUpdateRun *run, const LsUpdateTotals *t)
   ls_json_number (json, "updates_per_s", (double) t->updates / seconds);
   ls_json_integer (json, "samples", t->samples);
   ls_json_number (json, "samples_per_s", (double) t->samples / seconds);
+  put_rates (json, run, (double) t->samples / seconds);
   ls_json_open_object (json, "gradients");
   ls_json_integer (json, "evaluated", (gint64) t->evaluated);
   ls_json_integer (json, "applied", (gint64) t->applied);

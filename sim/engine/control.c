@@ -131,3 +131,11 @@ void ls_engine_move (LsEngine *e, guint rank, guint stream, LsMark target, const
   st->cause = (LsCause){LS_NO_RANK, 0, -1};
   ls_executor_queue (e, rank, stream);
 }
+
+gboolean ls_engine_end_delay (LsEngine *e, guint rank, guint stream) {
+  LsStream *st = ls_stream_at (e, rank, stream);
+  if (st->state != LS_STREAM_DELAYED)
+    return FALSE;
+  ls_event_queue_reschedule (e->queue, st->event, e->now_ps);
+  return TRUE;
+}

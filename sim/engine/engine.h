@@ -115,6 +115,8 @@ void ls_engine_set_device_speed (LsEngine *engine, guint device, double fraction
 /* Drops the running or waiting operation of the stream as if it had ended now; FALSE if there is none.
  * A collective or message is dropped for all its members. */
 gboolean ls_engine_cancel (LsEngine *engine, guint rank, guint stream);
+/* The delay that the stream is in ends now, in good order; FALSE when it is in none. */
+gboolean ls_engine_end_delay (LsEngine *engine, guint rank, guint stream);
 /* Cancels what the rank does and continues all its streams at `target` marks with given outermost counter. */
 void ls_engine_move (LsEngine *engine, guint rank, guint stream, LsMark target,
                      const gint32 *counters);

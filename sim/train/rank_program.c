@@ -31,6 +31,19 @@ static void add_static_memory (LsBuilder *builder) {
   claim_if (builder, "messages", LS_MEMORY_BUFFERS, 2 * (sent + received));
 }
 
+/* A step of an asynchronous worker begins when the policy says so: how long it waits is in table 0, which
+ * whoever runs the program fills. */
+static void add_gate (LsBuilder *builder) {
+  LsOp op = ls_builder_memory (builder, "gate");
+
+  op.kind = LS_OP_DELAY;
+  op.trace_kind = LS_KIND_DELAY;
+  op.part = LS_PART_OTHER;
+  op.flags = LS_OP_WORK_TABLE;
+  op.table = 0;
+  ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
+}
+
 LsProgram *ls_rank_program_new (const LsProgramSpec *spec, LsTables *tables, const char *name,
                                 GError **error) {
   g_autoptr (LsBuilder) builder = ls_builder_new (spec, tables, name);
@@ -38,6 +51,8 @@ LsProgram *ls_rank_program_new (const LsProgramSpec *spec, LsTables *tables, con
 
   add_static_memory (builder);
   ls_builder_open (builder, workload->steps);
+  if (workload->update.active)
+    add_gate (builder);
   ls_builder_delay (builder, "host",
                     ls_time_ps_from_s_checked (workload->software->host_step_s.value),
                     LS_PART_OTHER);

@@ -309,6 +309,14 @@ void ls_update_read_timed (LsWorkloadReader *r) {
 
 static void check_replicas (LsWorkloadReader *r) {
   const LsWorkload *w = r->workload;
+  const LsUpdatePolicy *policy = w->update.spec.policy;
+
+  if (policy->due != NULL && !policy->all)
+    ls_reader_fault (
+        r, U "policy",
+        "%s ends steps in their middle, which the programs of a %s cannot; use model.kind "
+        "timed, or k-async",
+        policy->name, w->model->kind == LS_MODEL_TRANSFORMER ? "transformer" : "network");
 
   if (w->zero.stage > 0 && w->layout.data > 1)
     ls_reader_fault (r, W "zero.stage",

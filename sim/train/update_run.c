@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "train/update_net.h"
+#include "train/update_replica.h"
 #include "train/update_timed.h"
 
 struct LsUpdateRun {
@@ -13,7 +14,8 @@ struct LsUpdateRun {
   LsEngine *engine;
   LsNet *net;
   LsUpdateNet *transfers; /* NULL: they take no time */
-  LsTimedWorkers *timed;
+  LsTimedWorkers *timed;  /* or replicas */
+  LsReplicas *replicas;
   LsUpdate *update;
   guint *gpus; /* worker x per_worker */
   guint per_worker;
@@ -24,12 +26,16 @@ struct LsUpdateRun {
 static void compute (gpointer self, LsUpdate *update, guint worker) {
   LsUpdateRun *run = self;
 
-  ls_timed_workers_compute (run->timed, update, worker);
+  if (run->timed != NULL)
+    ls_timed_workers_compute (run->timed, update, worker);
+  else
+    ls_replicas_compute (run->replicas, update, worker);
 }
 
 static void abandon (gpointer self, LsUpdate *update, guint worker) {
   LsUpdateRun *run = self;
 
+  LS_REQUIRE (run->timed != NULL, "a replica's step cannot be ended in its middle");
   ls_timed_workers_abandon (run->timed, update, worker);
 }
 
@@ -78,11 +84,10 @@ static void deal_gpus (LsUpdateRun *run) {
 
 LsUpdateRun *ls_update_run_new (const LsCluster *cluster, const LsWorkload *workload, guint64 seed,
                                 GError **error) {
-  LsUpdateRun *run = g_new0 (LsUpdateRun, 1);
+  g_autoptr (LsUpdateRun) run = g_new0 (LsUpdateRun, 1);
   const LsUpdatePlan *plan = &workload->update;
   LsUpdateHost host = {.compute = compute, .abandon = abandon, .self = run};
 
-  (void) error;
   run->cluster = cluster;
   run->workload = workload;
   run->seed = seed;
@@ -99,9 +104,16 @@ LsUpdateRun *ls_update_run_new (const LsCluster *cluster, const LsWorkload *work
       host.work = work;
     }
   }
-  run->timed = ls_timed_workers_new (&plan->compute, plan->factors, plan->spec.workers, seed);
+  if (plan->timed) {
+    run->timed = ls_timed_workers_new (&plan->compute, plan->factors, plan->spec.workers, seed);
+  } else {
+    run->replicas = ls_replicas_new (cluster, workload, run->engine, run->net, run->gpus,
+                                     run->per_worker, error);
+    if (run->replicas == NULL)
+      return NULL;
+  }
   run->update = ls_update_new (&plan->spec, run->engine, &host);
-  return run;
+  return g_steal_pointer (&run);
 }
 
 void ls_update_run_free (LsUpdateRun *run) {
@@ -110,6 +122,7 @@ void ls_update_run_free (LsUpdateRun *run) {
   ls_update_free (run->update);
   ls_timed_workers_free (run->timed);
   ls_engine_free (run->engine);
+  ls_replicas_free (run->replicas);
   ls_update_net_free (run->transfers);
   ls_net_free (run->net);
   g_free (run->gpus);
