@@ -13,7 +13,8 @@ typedef struct {
 } BenchSection;
 
 extern const BenchSection bench_learn, bench_queue, bench_step, bench_fsdp, bench_gpt3,
-    bench_memory, bench_trace, bench_campaign, bench_churn, bench_messages, bench_ring;
+    bench_memory, bench_trace, bench_campaign, bench_churn, bench_messages, bench_ring,
+    bench_updates;
 extern const BenchSection bench_topology;
 
 double bench_cpu_s (void);

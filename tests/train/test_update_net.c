@@ -100,12 +100,12 @@ START_TEST (an_answer_with_the_model_keeps_the_law) {
 
   for (guint i = 0; i < 2; i++) {
     Fixture f = {0};
-    g_autofree char *text = g_strdup_printf (
+    g_autofree char *text = g_strconcat (
         CLUSTER
         "workload: {model: {kind: timed, compute: {dist: exponential, mean: 1 s}, parameters: "
-        "250 M}, precision: fp32, parallel: {data: 4}, update: {policy: async, reply: %s, "
-        "servers: {nodes: \"main[4]\", overhead: 100 ms}}, stop: {updates: 20000}}\n",
-        replies[i]);
+        "250 M}, precision: fp32, parallel: {data: 4}, update: {policy: async, reply: ",
+        replies[i], ", servers: {nodes: \"main[4]\", overhead: 100 ms}}, stop: {updates: 20000}}\n",
+        NULL);
     run_text (&f, text, NULL, NULL);
     mean[i] = f.totals.staleness_mean;
     clear (&f);
