@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/check_checkpoint.h"
 #include "cli/check_tables.h"
 #include "config/output.h"
 #include "net/net.h"
@@ -21,7 +22,8 @@ static const LsOption options[] = {
     {"route", 0, LS_OPTION_PAIR, "A B", "the links between two GPUs, numbers or NODE/gpuN", NULL},
     {"recompute-curve", 0, LS_OPTION_FLAG, NULL,
      "memory against time over recomputation settings (not yet)", NULL},
-    {"checkpoint", 0, LS_OPTION_FLAG, NULL, "size and time of a checkpoint (not yet)", NULL},
+    {"checkpoint", 0, LS_OPTION_FLAG, NULL,
+     "size, time and traffic of the kinds of checkpoint, and of restoring on another size", NULL},
     {NULL, 0, LS_OPTION_FLAG, NULL, NULL, NULL},
 };
 
@@ -180,7 +182,7 @@ static char *topology (LsCli *cli, const LsScenario *scenario) {
 }
 
 static gboolean refuse_later (LsCli *cli, GError **error) {
-  static const char *const later[] = {"recompute-curve", "checkpoint"};
+  static const char *const later[] = {"recompute-curve"};
 
   for (guint i = 0; i < G_N_ELEMENTS (later); i++)
     if (ls_args_has (cli->args, later[i])) {
@@ -211,6 +213,18 @@ static int memory_status (LsCli *cli, const LsScenario *scenario, const LsMemory
   return status;
 }
 
+static int checkpoint (LsCli *cli, const LsScenario *scenario, GError **error) {
+  g_autofree char *text = NULL;
+
+  if (scenario->n_jobs > 1 || scenario->workload->traffic) {
+    g_set_error_literal (error, LS_ERROR, LS_ERROR_USAGE,
+                         "--checkpoint is about one job that trains");
+    return 2;
+  }
+  text = ls_check_checkpoint (scenario, cli->json);
+  return ls_cli_write (cli, text, error) ? 0 : 2;
+}
+
 static int run_check (LsCli *cli, GError **error) {
   g_autoptr (LsScenario) scenario = NULL;
   g_autofree LsMemoryEstimate *fullest = NULL;
@@ -231,6 +245,8 @@ static int run_check (LsCli *cli, GError **error) {
     text = topology (cli, scenario);
     return ls_cli_write (cli, text, error) ? 0 : 2;
   }
+  if (ls_args_has (cli->args, "checkpoint"))
+    return checkpoint (cli, scenario, error);
   fullest = g_new (LsMemoryEstimate, scenario->n_jobs);
   for (guint job = 0; job < scenario->n_jobs; job++) {
     fullest[job] = ls_scenario_fullest (scenario, job);

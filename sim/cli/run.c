@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/recording.h"
+#include "cli/run_campaign.h"
 #include "cli/run_learn.h"
 #include "cli/run_update.h"
 #include "cli/scenario.h"
@@ -48,9 +49,11 @@ typedef struct {
   GArray *ranks; /* guint */
   GArray *steps; /* gint64; NULL: all */
   char *path;
+  LsCampaignOutcome *campaign; /* NULL: none */
 } Run;
 
 static void run_clear (Run *run) {
+  ls_campaign_outcome_free (run->campaign);
   ls_run_learn_free (run->learn);
   ls_recording_free (run->recording);
   ls_simulation_free (run->simulation);
@@ -331,6 +334,16 @@ static char *lasting_json (const LsSummary *summary) {
   return rest ? g_strdup_printf ("%.*s%s", (int) (cut - json), json, rest) : g_strdup (json);
 }
 
+/* `own` with what learning and the campaign add (transfer full); takes it. */
+static char *whole_json (const Run *run, char *own) {
+  g_autofree char *alone = own;
+  g_autofree char *learnt =
+      run->learn ? ls_run_learn_extend_json (run->learn, alone) : g_strdup (alone);
+
+  return run->campaign ? ls_campaign_outcome_json (run->campaign, learnt)
+                       : g_steal_pointer (&learnt);
+}
+
 static gboolean finish_recording (Run *run, const LsSummary *summary, gboolean interrupted,
                                   GError **error) {
   LsRecorder *recorder;
@@ -340,9 +353,7 @@ static gboolean finish_recording (Run *run, const LsSummary *summary, gboolean i
     return TRUE;
   recorder = ls_recording_recorder (run->recording);
   if (summary) {
-    g_autofree char *own = lasting_json (summary);
-    g_autofree char *json =
-        run->learn ? ls_run_learn_extend_json (run->learn, own) : g_strdup (own);
+    g_autofree char *json = whole_json (run, lasting_json (summary));
 
     ls_recorder_set_text (recorder, "summary", json);
     if (summary->n_jobs == 0)
@@ -376,9 +387,7 @@ static void show (LsCli *cli, const Run *run, const LsSummary *summary, gboolean
   if (!summary)
     return;
   if (cli->json) {
-    g_autofree char *own = ls_summary_to_json (summary);
-
-    json = run->learn ? ls_run_learn_extend_json (run->learn, own) : g_strdup (own);
+    json = whole_json (run, ls_summary_to_json (summary));
     text = g_strconcat (json, "\n", NULL);
   } else if (!cli->quiet) {
     g_autofree char *own = ls_summary_to_text (summary);
@@ -387,6 +396,10 @@ static void show (LsCli *cli, const Run *run, const LsSummary *summary, gboolean
   }
   if (text) {
     fputs (text, stdout);
+    if (run->campaign && !cli->json) {
+      g_autofree char *months = ls_campaign_outcome_text (run->campaign);
+      fputs (months, stdout);
+    }
     fflush (stdout);
   }
 }
@@ -414,6 +427,11 @@ static int run_run (LsCli *cli, GError **error) {
   if (run.learn)
     ls_run_learn_finish (run.learn, run.recording ? ls_recording_recorder (run.recording) : NULL);
   summary = make_summary (cli, &run);
+  if (run.scenario->campaign != NULL && !interrupted) {
+    LsRecorder *recorder = run.recording ? ls_recording_recorder (run.recording) : NULL;
+    run.campaign = ls_campaign_outcome_new (cli, run.scenario, recorder);
+    interrupted = !run.campaign || ls_interrupt_requested ();
+  }
   if (!finish_recording (&run, summary, interrupted, error))
     return 1;
   if (summary)

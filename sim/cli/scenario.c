@@ -15,6 +15,8 @@ LsConfigSchema *ls_scenario_schema (void) {
                                        ls_cluster_keys,
                                        ls_workload_keys,
                                        ls_update_keys,
+                                       ls_failure_keys,
+                                       ls_campaign_keys,
                                        ls_learn_keys,
                                        ls_config_later_keys,
                                        NULL};
@@ -39,6 +41,8 @@ void ls_scenario_free (LsScenario *scenario) {
   }
   g_free (scenario->jobs);
   ls_learn_settings_free (scenario->learn);
+  ls_step_times_free (scenario->step_times);
+  ls_campaign_plan_free (scenario->campaign);
   ls_cluster_free (scenario->cluster);
   ls_config_free (scenario->config);
   ls_config_errors_free (scenario->errors);
@@ -124,6 +128,36 @@ static void read_jobs (LsScenario *scenario) {
     scenario->workload = scenario->jobs[0].workload;
 }
 
+/* The campaign of the one job that the scenario has. */
+static void read_campaign (LsScenario *scenario) {
+  LsConfig *config = scenario->config;
+
+  if (!ls_config_has (config, "campaign")) {
+    ls_config_no_effect (config, "faults.preset",
+                         "failures belong to a campaign, and there is none");
+    ls_config_no_effect (config, "faults.failures",
+                         "failures belong to a campaign, and there is none");
+    return;
+  }
+  if (scenario->workload == NULL)
+    return;
+  if (scenario->n_jobs > 1) {
+    ls_config_get_node (config, "campaign");
+    ls_config_error_at (config, scenario->errors, "campaign",
+                        "is of one job, and the scenario has %u", scenario->n_jobs);
+    return;
+  }
+  scenario->campaign =
+      ls_campaign_plan_new (config, scenario->errors, scenario->cluster, scenario->workload);
+  if (scenario->campaign == NULL)
+    return;
+  scenario->campaign->spec.seed = scenario->seed;
+  scenario->step_times = ls_step_times_new (config, scenario->errors, scenario->cluster,
+                                            scenario->workload, scenario->campaign);
+  if (scenario->step_times == NULL)
+    g_clear_pointer (&scenario->campaign, ls_campaign_plan_free);
+}
+
 /* Builds the parts from what the builder has; each part checks its own keys. */
 static void resolve (LsScenario *scenario, LsConfigBuilder *builder) {
   scenario->config = ls_config_builder_build (builder, scenario->errors);
@@ -136,6 +170,7 @@ static void resolve (LsScenario *scenario, LsConfigBuilder *builder) {
   scenario->cluster = ls_cluster_new (scenario->config, scenario->errors);
   if (scenario->cluster && ls_config_has (scenario->config, "jobs"))
     read_jobs (scenario);
+  read_campaign (scenario);
   if (ls_config_has (scenario->config, "learn"))
     scenario->learn = ls_learn_settings_new (scenario->config, scenario->errors);
   if (scenario->workload)

@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "config/config.h"
+#include "faults/campaign_times.h"
 #include "learn/settings.h"
 #include "net/cluster.h"
 #include "train/memory.h"
@@ -28,9 +29,11 @@ typedef struct {
   LsConfig *config;   /* NULL when a file is no YAML at all */
   LsCluster *cluster; /* NULL after faults, or when the scenario has none */
   guint n_jobs;
-  LsScenarioJob *jobs;  /* by name; none in a scenario without a workload */
-  LsWorkload *workload; /* of the first job, NULL when there is none or any is faulty */
-  LsLearnSettings *learn; /* NULL: no learn section, or a faulty one */
+  LsScenarioJob *jobs;      /* by name; none in a scenario without a workload */
+  LsWorkload *workload;     /* of the first job, NULL when there is none or any is faulty */
+  LsCampaignPlan *campaign; /* NULL: no campaign, or a faulty one */
+  LsStepTimes *step_times;  /* of the campaign */
+  LsLearnSettings *learn;   /* NULL: no learn section, or a faulty one */
   guint64 seed;
   char *name; /* for file names: stems of the files, joined by dashes */
 } LsScenario;

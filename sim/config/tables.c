@@ -71,14 +71,6 @@ const LsConfigKey ls_config_keys[] = {
 };
 
 const LsConfigKey ls_config_later_keys[] = {
-    {.path = "faults",
-     .type = LS_CONFIG_MAP,
-     .later = "stragglers and failures",
-     .meaning = "what is slow, and what fails how often"},
-    {.path = "campaign",
-     .type = LS_CONFIG_MAP,
-     .later = "campaigns of weeks with failures and checkpoints",
-     .meaning = "a training run of weeks or months with failures, spares and checkpoints"},
     {.path = "study",
      .type = LS_CONFIG_MAP,
      .later = "studies over many cases",

@@ -155,7 +155,8 @@ typedef struct {
 
 void ls_replica_clear (LsReplica *replica);
 
-/* Who writes the trace of a replication; either may be NULL. Times in us. */
+/* Who writes the trace of a replication; either may be NULL. Times in us. Faults come at the end, numbered
+ * from 0 in order of time; `lost_gpu_s`: GPU-seconds of the job that each cost. */
 typedef struct {
   void (*fault) (gpointer self, guint source, guint first_node, guint n_nodes, gint64 start_us,
                  gint64 end_us, double lost_gpu_s);

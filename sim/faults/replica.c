@@ -33,6 +33,12 @@ typedef struct {
   guint percent;
 } SlowNode;
 
+/* A failure, kept for the trace until its price is known. */
+typedef struct {
+  LsFailure failure;
+  LsInt128 lost_ps;
+} Fault;
+
 typedef enum { DONE, STOPPED, TIME_UP } Outcome;
 
 typedef struct {
@@ -43,6 +49,7 @@ typedef struct {
   LsSeats *seats;
   GArray *pending; /* Stretch */
   GArray *slow;    /* SlowNode */
+  GArray *faults;  /* Fault; NULL without a trace */
   LsInt128 now_ps, until_ps;
   LsInt128 parts_ps[LS_N_CAMPAIGN_PARTS];
   LsInt128 kept_ps;    /* of kept steps, as long as they took */
@@ -53,6 +60,7 @@ typedef struct {
   gint64 healthy_ps; /* a step of the healthy full allocation */
   guint restored;    /* replicas of the last durable checkpoint */
   guint lost_nodes;  /* since the job last ran */
+  gboolean waiting;  /* for nodes: there is no job that could stop */
   guint cause;       /* source of the failure that is being recovered from */
   gint64 fault;      /* its number */
   gint64 n_faults;
@@ -142,14 +150,17 @@ static Effect take_event (Run *run, guint *source) {
     be_repaired (run, &failure);
     return spec->effect == LS_EFFECT_SLOW ? SPEED : NOTHING;
   }
-  gboolean stops = spec->effect == LS_EFFECT_STOP && be_stopped (run, &failure);
+  if (run->waiting && failure.n_nodes == 0)
+    return NOTHING;
+  gboolean stops = spec->effect == LS_EFFECT_STOP && be_stopped (run, &failure) && !run->waiting;
   if (spec->effect == LS_EFFECT_SLOW)
     be_slow (run, &failure);
   run->out->failures++;
   run->out->failures_by_source[failure.source]++;
-  if (run->trace != NULL && run->trace->fault != NULL)
-    run->trace->fault (run->trace->self, failure.source, failure.first_node, failure.n_nodes,
-                       failure.t_us, failure.t_us + failure.repair_us, 0);
+  if (run->faults != NULL) {
+    Fault fault = {.failure = failure};
+    g_array_append_val (run->faults, fault);
+  }
   gint64 number = run->n_faults++;
   if (stops) {
     run->out->interruptions++;
@@ -163,6 +174,13 @@ static Effect take_event (Run *run, guint *source) {
   return spec->effect == LS_EFFECT_SLOW ? SPEED : NOTHING;
 }
 
+/* Time that is lost to the failure that is being recovered from. */
+static void charge (Run *run, guint source, gint64 fault, LsInt128 ps) {
+  run->out->lost_us_by_source[source] += us_of (ps);
+  if (run->faults != NULL && fault >= 0)
+    g_array_index (run->faults, Fault, fault).lost_ps += ps;
+}
+
 static LsInt128 next_event_ps (Run *run) {
   gint64 us = ls_failures_next_us (run->failures);
   return us == G_MAXINT64 ? NEVER : ps_of (us);
@@ -172,6 +190,7 @@ static LsInt128 next_event_ps (Run *run) {
 static Outcome pass (Run *run, LsCampaignPart part, LsInt128 ps) {
   LsInt128 start_ps = run->now_ps, end_ps = MIN (run->now_ps + ps, run->until_ps);
   Outcome outcome = run->now_ps + ps > run->until_ps ? TIME_UP : DONE;
+  gint64 fault = run->fault;
   guint source;
 
   while (next_event_ps (run) < end_ps) {
@@ -184,7 +203,7 @@ static Outcome pass (Run *run, LsCampaignPart part, LsInt128 ps) {
   if (outcome != STOPPED)
     advance (run, end_ps);
   run->parts_ps[part] += run->now_ps - start_ps;
-  record (run, ls_campaign_part_name (part), start_ps, 0, 0, run->fault);
+  record (run, ls_campaign_part_name (part), start_ps, 0, 0, fault);
   return outcome;
 }
 
@@ -262,7 +281,7 @@ static void lose_pending (Run *run) {
   for (guint i = 0; i < run->pending->len; i++) {
     const Stretch *stretch = &g_array_index (run->pending, Stretch, i);
     run->parts_ps[LS_CAMPAIGN_LOST] += (LsInt128) stretch->steps * stretch->step_ps;
-    run->out->lost_us_by_source[run->cause] += us_of ((LsInt128) stretch->steps * stretch->step_ps);
+    charge (run, run->cause, run->fault, (LsInt128) stretch->steps * stretch->step_ps);
     run->out->lost_steps += stretch->steps;
   }
   g_array_set_size (run->pending, 0);
@@ -301,9 +320,9 @@ static gboolean is_complete (const Run *run) {
 }
 
 /* Time that a step in progress took in vain. */
-static void lose_time (Run *run, LsInt128 ps) {
+static void lose_time (Run *run, guint source, gint64 fault, LsInt128 ps) {
   run->parts_ps[LS_CAMPAIGN_LOST] += ps;
-  run->out->lost_us_by_source[run->cause] += us_of (ps);
+  charge (run, source, fault, ps);
 }
 
 /* Runs one stretch. */
@@ -335,13 +354,13 @@ static Outcome train (Run *run) {
     if (effect != STOP && effect != RETRY)
       continue;
     add_steps (run, whole, step_ps);
-    record (run, "train", start_ps, whole, whole * tokens_of_step (run), run->fault);
+    record (run, "train", start_ps, whole, whole * tokens_of_step (run), -1);
     if (effect == STOP) {
-      lose_time (run, passed_ps - (LsInt128) whole * step_ps);
+      lose_time (run, run->cause, run->fault, passed_ps - (LsInt128) whole * step_ps);
       return STOPPED;
     }
-    run->parts_ps[LS_CAMPAIGN_LOST] += passed_ps - (LsInt128) whole * step_ps;
-    run->out->lost_us_by_source[source] += us_of (passed_ps - (LsInt128) whole * step_ps);
+    lose_time (run, source, run->n_faults - 1, passed_ps - (LsInt128) whole * step_ps);
+    charge (run, source, run->n_faults - 1, ps_of (run->spec->sources[source].retry_us));
     return pass (run, LS_CAMPAIGN_LOST, ps_of (run->spec->sources[source].retry_us));
   }
 }
@@ -405,6 +424,7 @@ static Outcome wait_for_nodes (Run *run) {
   Outcome outcome = DONE;
   guint source;
 
+  run->waiting = TRUE;
   while (wanted (run) == 0) {
     if (next_event_ps (run) >= run->until_ps) {
       advance (run, run->until_ps);
@@ -414,6 +434,7 @@ static Outcome wait_for_nodes (Run *run) {
     advance (run, next_event_ps (run));
     take_event (run, &source);
   }
+  run->waiting = FALSE;
   run->parts_ps[LS_CAMPAIGN_WAIT] += run->now_ps - start_ps;
   record (run, "wait", start_ps, 0, 0, run->fault);
   return outcome;
@@ -427,6 +448,7 @@ static Outcome recover (Run *run) {
   do {
     LsInt128 start_ps = run->now_ps;
     guint cause = run->cause;
+    gint64 fault = run->fault;
     outcome = pass (run, LS_CAMPAIGN_DETECT, ps_of (spec->detect_us));
     if (outcome == DONE)
       outcome = wait_for_nodes (run);
@@ -440,7 +462,7 @@ static Outcome recover (Run *run) {
       if (outcome == DONE)
         outcome = start_up (run, run->restored, peer);
     }
-    run->out->lost_us_by_source[cause] += us_of (run->now_ps - start_ps);
+    charge (run, cause, fault, run->now_ps - start_ps);
   } while (outcome == STOPPED);
   run->lost_nodes = 0;
   return outcome;
@@ -462,6 +484,19 @@ static void live (Run *run) {
     }
   }
   keep (run, TRUE);
+}
+
+static void report_faults (const Run *run) {
+  const LsCampaignSpec *spec = run->spec;
+  double gpus = (double) spec->replicas * spec->nodes_per_replica * spec->gpus_per_node;
+
+  for (guint i = 0; run->faults != NULL && i < run->faults->len; i++) {
+    const Fault *fault = &g_array_index (run->faults, Fault, i);
+    const LsFailure *failure = &fault->failure;
+    run->trace->fault (run->trace->self, failure->source, failure->first_node, failure->n_nodes,
+                       failure->t_us, failure->t_us + failure->repair_us,
+                       (double) fault->lost_ps / 1e12 * gpus);
+  }
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
@@ -515,12 +550,16 @@ void ls_campaign_run (const LsCampaignSpec *spec, guint replica, const LsCampaig
   run.seats = ls_seats_new (nodes, spec->replicas, spec->nodes_per_replica);
   run.failures =
       ls_failures_new (spec->sources, spec->n_sources, nodes, spec->seed, replica, horizon_us);
+  if (trace != NULL && trace->fault != NULL)
+    run.faults = g_array_new (FALSE, FALSE, sizeof (Fault));
   live (&run);
+  report_faults (&run);
   conclude (&run);
   ls_failures_free (run.failures);
   ls_seats_free (run.seats);
   g_array_unref (run.pending);
   g_array_unref (run.slow);
+  g_clear_pointer (&run.faults, g_array_unref);
 }
 
 void ls_replica_clear (LsReplica *replica) {

@@ -1,6 +1,7 @@
 /* Inside of the recorder, shared by its files. Private to sim/trace. */
 #pragma once
 
+#include "faults/campaign.h"
 #include "trace/id_map.h"
 #include "trace/recorder.h"
 #include "trace/series.h"
@@ -32,9 +33,11 @@ struct LsRecorder {
   LsIdMap **streams;    /* [rank][stream]: ordinal -> event; NULL for ranks without rows */
   LsIdMap *collectives; /* [group]: sequence -> collective */
   gboolean *group_seen;
-  GArray *pending;        /* of LsPendingCause, in event order */
-  gint64 *caused_wait_ps; /* [rank], in the current step */
-  GPtrArray *values;      /* of SQL statements, run at the end */
+  GArray *pending;                /* of LsPendingCause, in event order */
+  gint64 *caused_wait_ps;         /* [rank], in the current step */
+  GPtrArray *values;              /* of SQL statements, run at the end */
+  const LsFailureSource *sources; /* of a campaign */
+  gint64 n_faults, n_intervals;   /* rows so far */
   gboolean finished;
   double index_s;
 };

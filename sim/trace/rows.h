@@ -17,18 +17,20 @@ typedef union {
 
 /* X (ID, table it is inserted into or NULL, number of columns, bit mask of those that hold doubles,
  * of those that hold addresses of static strings) */
-#define LS_ROW_TABLES(X)                                   \
-  X (EVENT, "event", 24, 1 << 18, 0)                       \
-  X (SAMPLE, "sample", 5, 1 << 4, 0)                       \
-  X (COLLECTIVE, "collective", 9, 0, 1 << 3 | 1 << 4)      \
-  X (GROUP, "comm_group", 4, 0, 0)                         \
-  X (MEMBER, "comm_member", 3, 0, 0)                       \
-  X (STEP, "step", 5 + LS_N_PARTS, 0, 0)                   \
-  X (STEP_RANK, "step_rank", 5 + LS_N_PARTS, 0, 0)         \
-  X (GRADIENT, "gradient", 16, 1 << 14, 1 << 12 | 1 << 13) \
-  X (UPDATE, "update_log", 12, 0, 1 << 3)                  \
-  X (PEER, "peer_set", 3, 0, 0)                            \
-  X (METRIC, "metric", 7, 1 << 6, 1 << 2)                  \
+#define LS_ROW_TABLES(X)                                              \
+  X (EVENT, "event", 24, 1 << 18, 0)                                  \
+  X (SAMPLE, "sample", 5, 1 << 4, 0)                                  \
+  X (COLLECTIVE, "collective", 9, 0, 1 << 3 | 1 << 4)                 \
+  X (GROUP, "comm_group", 4, 0, 0)                                    \
+  X (MEMBER, "comm_member", 3, 0, 0)                                  \
+  X (STEP, "step", 5 + LS_N_PARTS, 0, 0)                              \
+  X (STEP_RANK, "step_rank", 5 + LS_N_PARTS, 0, 0)                    \
+  X (GRADIENT, "gradient", 16, 1 << 14, 1 << 12 | 1 << 13)            \
+  X (UPDATE, "update_log", 12, 0, 1 << 3)                             \
+  X (PEER, "peer_set", 3, 0, 0)                                       \
+  X (METRIC, "metric", 7, 1 << 6, 1 << 2)                             \
+  X (FAULT, "fault", 14, 1 << 11, 1 << 3 | 1 << 4 | 1 << 8 | 1 << 12) \
+  X (INTERVAL, "interval", 11, 0, 1 << 3)                             \
   X (CAUSE, NULL, 2, 0, 0)
 
 typedef enum {

@@ -49,7 +49,7 @@ static const char tables[] =
     "CREATE TABLE fault(id INTEGER PRIMARY KEY, replica INTEGER NOT NULL, job_id INTEGER,"
     " component TEXT NOT NULL, kind TEXT NOT NULL, node INTEGER, rank INTEGER,"
     " resource_id INTEGER, domain TEXT, start_us INTEGER NOT NULL, end_us INTEGER,"
-    " lost_gpu_s REAL);"
+    " lost_gpu_s REAL, cause TEXT, n_nodes INTEGER);"
     "CREATE TABLE interval(id INTEGER PRIMARY KEY, replica INTEGER NOT NULL, job_id INTEGER,"
     " kind TEXT NOT NULL, start_us INTEGER NOT NULL, end_us INTEGER NOT NULL, gpus INTEGER,"
     " spares_free INTEGER, steps INTEGER, tokens INTEGER, fault_id INTEGER);"

@@ -18,18 +18,19 @@
 #include "train/tables.h"
 
 /* Streams of a rank. X (ID, "name in the trace") */
-#define LS_ROLES(X)                                                                         \
-  X (COMPUTE, "compute")                                                                    \
-  X (TENSOR, "tensor")              /* tensor-parallel collectives */                       \
-  X (NEXT, "pipeline_next")         /* messages to and from the next stage */               \
-  X (PREVIOUS, "pipeline_previous") /* messages to and from the previous stage */           \
-  X (REDUCE, "gradients")           /* all-reduce or reduce-scatter of gradients */         \
-  X (GATHER, "parameters")          /* all-gather of parameters */                          \
-  X (RELEASE, "release")            /* frees what was gathered, one operation per gather */ \
-  X (STORAGE, "storage")            /* reads samples */                                     \
-  X (LOADER, "loader")              /* host threads that decode them */                     \
-  X (COPY, "copy")                  /* host to device */                                    \
-  X (CONSUMED, "consumed")          /* frees input buffers, one operation per micro-batch */
+#define LS_ROLES(X)                                                                          \
+  X (COMPUTE, "compute")                                                                     \
+  X (TENSOR, "tensor")              /* tensor-parallel collectives */                        \
+  X (NEXT, "pipeline_next")         /* messages to and from the next stage */                \
+  X (PREVIOUS, "pipeline_previous") /* messages to and from the previous stage */            \
+  X (REDUCE, "gradients")           /* all-reduce or reduce-scatter of gradients */          \
+  X (GATHER, "parameters")          /* all-gather of parameters */                           \
+  X (RELEASE, "release")            /* frees what was gathered, one operation per gather */  \
+  X (STORAGE, "storage")            /* reads samples */                                      \
+  X (LOADER, "loader")              /* host threads that decode them */                      \
+  X (COPY, "copy")                  /* host to device */                                     \
+  X (CONSUMED, "consumed")          /* frees input buffers, one operation per micro-batch */ \
+  X (DRAIN, "drain")                /* writes a checkpoint to storage beside the step */
 
 #define LS_ENUM_ROLE(id, name) LS_ROLE_##id,
 typedef enum { LS_ROLES (LS_ENUM_ROLE) LS_N_ROLES } LsRole;

@@ -44,6 +44,21 @@ static void add_gate (LsBuilder *builder) {
   ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
 }
 
+/* A checkpoint on its way from host memory to storage: nobody waits for it, the next step's part follows. */
+static void drain_checkpoint (LsBuilder *builder) {
+  gint64 bytes = builder->spec->workload->drain_bytes;
+
+  if (bytes == 0)
+    return;
+  LsOp op = ls_builder_collective (builder, "write_checkpoint", LS_COLLECTIVE_STORAGE_WRITE, bytes,
+                                   0, LS_AXIS_CHECKPOINT, LS_PART_CHECKPOINT);
+  op.kind = LS_OP_COPY;
+  op.slot = LS_NO_INDEX;
+  op.wait_part = LS_PART_CHECKPOINT;
+  op.phase = LS_PHASE_CHECKPOINT;
+  ls_builder_add (builder, LS_ROLE_DRAIN, &op);
+}
+
 LsProgram *ls_rank_program_new (const LsProgramSpec *spec, LsTables *tables, const char *name,
                                 GError **error) {
   g_autoptr (LsBuilder) builder = ls_builder_new (spec, tables, name);
@@ -56,6 +71,7 @@ LsProgram *ls_rank_program_new (const LsProgramSpec *spec, LsTables *tables, con
   ls_builder_delay (builder, "host",
                     ls_time_ps_from_s_checked (workload->software->host_step_s.value),
                     LS_PART_OTHER);
+  drain_checkpoint (builder);
   ls_gather_begin_step (builder);
   ls_input_write (builder);
   ls_schedule_of (workload)->build (builder);

@@ -104,6 +104,7 @@ typedef struct {
   LsOptimizer optimizer;
   LsInput input;
   LsUpdatePlan update; /* policies other than plain sync, timed workers */
+  gint64 drain_bytes; /* of a checkpoint, that each rank writes to storage beside a step; 0: none */
   gint64 steps;
 } LsWorkload;
 

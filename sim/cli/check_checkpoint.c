@@ -1,0 +1,142 @@
+/* Checkpoints for people and scripts. */
+#include "cli/check_checkpoint.h"
+
+#include "base/quantity.h"
+#include "cli/json.h"
+#include "faults/checkpoint.h"
+
+#define WIDTH 12
+
+/* The numbers of replicas that a restore on another size is shown for: half, seven eighths, double. */
+static guint other_size (guint data, guint i) {
+  const guint sizes[] = {data / 2, data - data / 8, 2 * data};
+  return i < G_N_ELEMENTS (sizes) && sizes[i] != data ? sizes[i] : 0;
+}
+
+static void cell (GString *out, double value, LsDimension dimension) {
+  g_autofree char *text = ls_quantity_format_decimal (value, dimension);
+  g_string_append_printf (out, "  %*s", WIDTH, text);
+}
+
+static void text_kind (GString *out, const LsScenario *scenario, LsCheckpointLayout layout,
+                       gboolean async) {
+  LsCheckpointTimes times;
+
+  ls_checkpoint_times (scenario->cluster, scenario->workload, layout, &times);
+  g_string_append_printf (out, "%-8s  %-5s",
+                          layout == LS_CHECKPOINT_UNIFIED ? "unified" : "sharded",
+                          async ? "async" : "sync");
+  cell (out, (double) times.most_rank_bytes, LS_DIMENSION_BYTES);
+  cell (out, (double) times.network_bytes, LS_DIMENSION_BYTES);
+  if (!times.storage) {
+    g_string_append (out, "  nowhere to write to: the cluster has neither storage nor drives\n");
+    return;
+  }
+  cell (out, (double) ls_checkpoint_blocking_us (&times, async) / 1e6, LS_DIMENSION_TIME);
+  cell (out, (double) ls_checkpoint_drain_us (&times, async) / 1e6, LS_DIMENSION_TIME);
+  cell (out, (double) (times.read_us + times.load_us + times.spread_us) / 1e6, LS_DIMENSION_TIME);
+  cell (out, (double) (times.peer_us + times.spread_us) / 1e6, LS_DIMENSION_TIME);
+  g_string_append_c (out, '\n');
+}
+
+static char *as_text (const LsScenario *scenario) {
+  GString *out = g_string_new (NULL);
+  const LsWorkload *workload = scenario->workload;
+  guint data = workload->layout.data;
+  LsCheckpointTimes times;
+
+  ls_checkpoint_times (scenario->cluster, workload, LS_CHECKPOINT_SHARDED, &times);
+  g_autofree char *bytes = ls_quantity_format_decimal ((double) times.bytes, LS_DIMENSION_BYTES);
+  g_string_append_printf (
+      out, "checkpoint  %s: parameters, master copy and optimizer, %.4g B per parameter\n\n", bytes,
+      times.bytes_per_parameter);
+  g_string_append_printf (out, "%-8s  %-5s  %*s  %*s  %*s  %*s  %*s  %*s\n", "layout", "mode",
+                          WIDTH, "per writer", WIDTH, "network", WIDTH, "training", WIDTH,
+                          "then until", WIDTH, "restore", WIDTH, "from a");
+  g_string_append_printf (out, "%-8s  %-5s  %*s  %*s  %*s  %*s  %*s  %*s\n", "", "", WIDTH, "",
+                          WIDTH, "", WIDTH, "stands still", WIDTH, "durable", WIDTH, "", WIDTH,
+                          "peer");
+  for (guint kind = 0; kind < 4; kind++)
+    text_kind (out, scenario, kind < 2 ? LS_CHECKPOINT_SHARDED : LS_CHECKPOINT_UNIFIED, kind % 2);
+  g_string_append_printf (out, "\n%-22s  %*s  %*s  %*s  %*s\n", "sharded, restored on", WIDTH,
+                          "stays", WIDTH, "moves", WIDTH, "takes more", WIDTH, "memory");
+  for (guint i = 0; i < 3; i++) {
+    guint to = other_size (data, i);
+    LsReshardCost cost;
+    if (to == 0)
+      continue;
+    ls_checkpoint_reshard (scenario->cluster, workload, LS_CHECKPOINT_SHARDED, data, to, &cost);
+    g_string_append_printf (out, "%8u -> %u replicas%*s", data, to,
+                            MAX (0, 6 - (gint) (to > 9) - (gint) (to > 99) - (gint) (to > 999)),
+                            "");
+    g_string_append_printf (out, "  %*.1f %%", WIDTH - 2,
+                            100.0 * (double) cost.stays_bytes / (double) MAX (1, cost.read_bytes));
+    cell (out, (double) cost.moves_bytes, LS_DIMENSION_BYTES);
+    cell (out, (double) cost.us / 1e6, LS_DIMENSION_TIME);
+    cell (out, (double) cost.temporary_bytes, LS_DIMENSION_BYTES);
+    g_string_append_c (out, '\n');
+  }
+  return g_string_free (out, FALSE);
+}
+
+static void json_kind (LsJson *json, const LsScenario *scenario, LsCheckpointLayout layout) {
+  LsCheckpointTimes times;
+
+  ls_checkpoint_times (scenario->cluster, scenario->workload, layout, &times);
+  ls_json_open_object (json, layout == LS_CHECKPOINT_UNIFIED ? "unified" : "sharded");
+  ls_json_integer (json, "most_rank_bytes", times.most_rank_bytes);
+  ls_json_integer (json, "writers", times.writers);
+  ls_json_integer (json, "network_bytes", times.network_bytes);
+  for (guint async = 0; times.storage && async < 2; async++) {
+    ls_json_open_object (json, async ? "async" : "sync");
+    ls_json_number (json, "blocking_s",
+                    (double) ls_checkpoint_blocking_us (&times, (gboolean) async) / 1e6);
+    ls_json_number (json, "drain_s",
+                    (double) ls_checkpoint_drain_us (&times, (gboolean) async) / 1e6);
+    ls_json_close (json);
+  }
+  if (times.storage)
+    ls_json_number (json, "restore_s",
+                    (double) (times.read_us + times.load_us + times.spread_us) / 1e6);
+  ls_json_number (json, "peer_restore_s", (double) (times.peer_us + times.spread_us) / 1e6);
+  ls_json_close (json);
+}
+
+static char *as_json (const LsScenario *scenario) {
+  g_autoptr (LsJson) json = ls_json_new ();
+  const LsWorkload *workload = scenario->workload;
+  guint data = workload->layout.data;
+  LsCheckpointTimes times;
+
+  ls_checkpoint_times (scenario->cluster, workload, LS_CHECKPOINT_SHARDED, &times);
+  ls_json_open_object (json, NULL);
+  ls_json_integer (json, "bytes", times.bytes);
+  ls_json_integer (json, "parameters_bytes", times.parameters_bytes);
+  ls_json_number (json, "bytes_per_parameter", times.bytes_per_parameter);
+  json_kind (json, scenario, LS_CHECKPOINT_SHARDED);
+  json_kind (json, scenario, LS_CHECKPOINT_UNIFIED);
+  ls_json_open_array (json, "reshard");
+  for (guint i = 0; i < 3; i++) {
+    guint to = other_size (data, i);
+    LsReshardCost cost;
+    if (to == 0)
+      continue;
+    ls_checkpoint_reshard (scenario->cluster, workload, LS_CHECKPOINT_SHARDED, data, to, &cost);
+    ls_json_open_object (json, NULL);
+    ls_json_integer (json, "from_replicas", data);
+    ls_json_integer (json, "to_replicas", to);
+    ls_json_integer (json, "stays_bytes", cost.stays_bytes);
+    ls_json_integer (json, "moves_bytes", cost.moves_bytes);
+    ls_json_integer (json, "read_bytes", cost.read_bytes);
+    ls_json_integer (json, "temporary_bytes", cost.temporary_bytes);
+    ls_json_number (json, "extra_s", (double) cost.us / 1e6);
+    ls_json_close (json);
+  }
+  ls_json_close (json);
+  ls_json_close (json);
+  return ls_json_finish (g_steal_pointer (&json));
+}
+
+char *ls_check_checkpoint (const LsScenario *scenario, gboolean json) {
+  return json ? as_json (scenario) : as_text (scenario);
+}

@@ -1,0 +1,274 @@
+/* Step times by health; see campaign_times.h. */
+#include "faults/campaign_times.h"
+
+#include <math.h>
+
+#include "base/assert.h"
+#include "base/time.h"
+#include "train/memory.h"
+#include "train/simulation.h"
+
+struct LsStepTimes {
+  const LsCluster *cluster;
+  const LsWorkload *workload;
+  const LsCampaignPlan *plan;
+  guint units, nodes_per_unit, replicas_per_unit;
+  LsCheckpointTimes checkpoint;
+  GMutex lock;
+  GHashTable *known; /* packed health -> gint64 * ps */
+};
+
+/* --- units ------------------------------------------------------------------------------------ */
+
+static guint find (guint *parent, guint i) {
+  while (parent[i] != i)
+    i = parent[i] = parent[parent[i]];
+  return i;
+}
+
+/* Replicas and nodes that hang together, counted. */
+static void find_units (LsStepTimes *times) {
+  const LsLayout *layout = &times->workload->layout;
+  guint nodes = ls_cluster_n_nodes (times->cluster), used = 0, units = 0;
+  g_autofree guint *parent = g_new (guint, layout->data + nodes);
+  g_autofree guint8 *seen = g_new0 (guint8, nodes);
+
+  for (guint i = 0; i < layout->data + nodes; i++)
+    parent[i] = i;
+  for (guint rank = 0; rank < layout->ranks; rank++) {
+    guint replica = ls_layout_coordinates (layout, rank).data;
+    guint node = ls_cluster_gpu_node (times->cluster, times->workload->gpu_of_rank[rank]);
+    parent[find (parent, layout->data + node)] = find (parent, replica);
+    used += !seen[node];
+    seen[node] = 1;
+  }
+  for (guint i = 0; i < layout->data; i++)
+    units += find (parent, i) == i;
+  if (layout->data % units != 0 || used % units != 0)
+    units = 1; /* units of different sizes: only the whole can be counted on */
+  times->units = units;
+  times->replicas_per_unit = layout->data / units;
+  times->nodes_per_unit = used / units;
+}
+
+/* --- one health -------------------------------------------------------------------------------- */
+
+/* The workload on fewer replicas. LS_ERROR_CONFIG when it does not work out. */
+static LsWorkload *workload_for (const LsStepTimes *times, guint units, GError **error) {
+  g_autoptr (LsWorkload) workload = ls_workload_copy (times->workload);
+  guint data = units * times->replicas_per_unit;
+
+  workload->steps = 2;
+  if (data != workload->layout.data) {
+    gint64 batch = times->workload->global_batch, per_round = workload->micro_batch * data;
+    gint64 rounds = times->plan->spec.scale_batch ? times->workload->microbatches
+                                                  : (batch + per_round - 1) / per_round;
+    workload->layout.data = data;
+    workload->layout.ranks = 0;
+    workload->global_batch = rounds * per_round;
+    g_clear_pointer (&workload->gpu_of_rank, g_free);
+    if (!ls_workload_resolve (workload, error))
+      return NULL;
+  }
+  return g_steal_pointer (&workload);
+}
+
+static void make_slow (const LsStepTimes *times, const LsWorkload *workload, const LsHealth *health,
+                       gint64 *factors) {
+  const LsLayout *layout = &workload->layout;
+
+  for (guint slow = 0; slow < health->slow; slow++) {
+    guint replica = slow * times->replicas_per_unit;
+    guint first = ls_layout_rank (layout, (LsCoordinates){.data = replica});
+    guint node = ls_cluster_gpu_node (times->cluster, workload->gpu_of_rank[first]);
+    for (guint rank = 0; rank < layout->ranks; rank++)
+      if (ls_cluster_gpu_node (times->cluster, workload->gpu_of_rank[rank]) == node)
+        factors[rank] = ls_usage_from_double (health->slow_percent / 100.0);
+  }
+}
+
+/* A second step of the job, alone. */
+static gint64 simulate (const LsStepTimes *times, const LsWorkload *workload,
+                        const LsHealth *health) {
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LsJob) job = ls_job_build (workload, times->cluster, &error);
+  LS_REQUIRE (job != NULL, "health of a campaign: %s", error->message);
+  g_autofree gint64 *factors = g_new (gint64, workload->layout.ranks);
+  const LsSimulationJob jobs[] = {{.workload = workload, .job = job}};
+  const LsSimulationOptions options = {.fold = TRUE, .factor_of_rank = factors};
+
+  for (guint rank = 0; rank < workload->layout.ranks; rank++)
+    factors[rank] = LS_USAGE_ONE;
+  make_slow (times, workload, health, factors);
+  g_autoptr (LsSimulation) simulation =
+      ls_simulation_new_with (times->cluster, jobs, 1, times->plan->spec.seed, &options);
+  gboolean good = ls_simulation_run (simulation, NULL, &error);
+  LS_REQUIRE (good, "health of a campaign: %s", error->message);
+  return g_array_index (ls_simulation_job (simulation, 0)->step_ps, gint64, 1);
+}
+
+static gint64 step_ps (gpointer self, const LsHealth *health) {
+  LsStepTimes *times = self;
+  guint64 key = (guint64) health->replicas << 40 | (guint64) health->slow << 16 |
+                (guint64) MIN (health->slow_percent, 32767u) << 1 | (health->draining ? 1u : 0u);
+
+  g_mutex_lock (&times->lock);
+  gint64 *known = g_hash_table_lookup (times->known, &key);
+  if (known == NULL) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (LsWorkload) workload = workload_for (times, health->replicas, &error);
+    LS_REQUIRE (workload != NULL, "health of a campaign: %s", error->message);
+    if (health->draining)
+      workload->drain_bytes = times->checkpoint.most_rank_bytes;
+    gint64 ps = simulate (times, workload, health);
+    known = g_memdup2 (&ps, sizeof ps);
+    g_hash_table_insert (times->known, g_memdup2 (&key, sizeof key), known);
+  }
+  gint64 ps = *known;
+  g_mutex_unlock (&times->lock);
+  return ps;
+}
+
+static LsCheckpointCost checkpoint_cost (gpointer self, guint replicas) {
+  const LsStepTimes *times = self;
+
+  (void) replicas; /* the same bytes to the same storage, whoever writes them */
+  return (LsCheckpointCost){
+      .blocking_us = ls_checkpoint_blocking_us (&times->checkpoint, times->plan->async),
+      .drain_us = ls_checkpoint_drain_us (&times->checkpoint, times->plan->async)};
+}
+
+static gint64 restore_us (gpointer self, guint from, guint to, gboolean peer) {
+  const LsStepTimes *times = self;
+  const LsCheckpointTimes *checkpoint = &times->checkpoint;
+
+  if (!times->plan->checkpoints)
+    return 0; /* nothing is read: the run begins anew */
+  if (peer && from == to)
+    return checkpoint->peer_us + checkpoint->spread_us;
+  LsReshardCost cost;
+  ls_checkpoint_reshard (times->cluster, times->workload, times->plan->layout,
+                         from * times->replicas_per_unit, to * times->replicas_per_unit, &cost);
+  return checkpoint->read_us + checkpoint->load_us + checkpoint->spread_us + cost.us;
+}
+
+/* --- checks before the campaign ---------------------------------------------------------------- */
+
+/* Every size that an elastic job may come to has to work out and to fit, old and new shards together. */
+static void check_sizes (LsConfig *config, LsConfigErrors *errors, const LsStepTimes *times) {
+  const LsCampaignSpec *spec = &times->plan->spec;
+  const char *path = "campaign.recovery.least_replicas";
+
+  if (spec->least_replicas > times->units) {
+    ls_config_error_at (config, errors, path, "there are %u units of %u replicas to begin with",
+                        times->units, times->replicas_per_unit);
+    return;
+  }
+  for (guint units = times->units - 1; units >= MAX (spec->least_replicas, 1u); units--) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (LsWorkload) workload = workload_for (times, units, &error);
+    if (workload == NULL) {
+      ls_config_error_at (config, errors, path,
+                          "on %u replicas the job cannot run: %s; ask for more",
+                          units * times->replicas_per_unit, error->message);
+      return;
+    }
+    LsReshardCost cost;
+    LsMemoryEstimate memory;
+    const LsAccelerator *gpu = ls_cluster_gpu (times->cluster, workload->gpu_of_rank[0]);
+    ls_memory_estimate (workload, 0, gpu, &memory);
+    ls_checkpoint_reshard (times->cluster, times->workload, times->plan->layout,
+                           times->workload->layout.data, workload->layout.data, &cost);
+    gint64 states = memory.bytes[LS_MEMORY_PARAMETERS] + memory.bytes[LS_MEMORY_GRADIENTS] +
+                    memory.bytes[LS_MEMORY_OPTIMIZER];
+    gint64 needed = MAX (memory.reserved_bytes, states + cost.temporary_bytes);
+    if (needed > memory.capacity_bytes) {
+      ls_config_error_at (
+          config, errors, path,
+          "on %u replicas the job needs %.1f GB of the %.1f GB of a GPU, with %.1f GB "
+          "of old shards while it is restored; ask for more replicas",
+          units * times->replicas_per_unit, (double) needed / 1e9,
+          (double) memory.capacity_bytes / 1e9, (double) cost.temporary_bytes / 1e9);
+      return;
+    }
+  }
+}
+
+static void check_storage (LsConfig *config, LsConfigErrors *errors, const LsStepTimes *times) {
+  if (times->plan->checkpoints && !times->checkpoint.storage)
+    ls_config_error_at (
+        config, errors, "campaign.checkpoint",
+        "there is nowhere to write to; give cluster.storage, or drives (host.nvme), "
+        "or checkpoint.interval: none");
+}
+
+static gint64 interval_us (const LsStepTimes *times) {
+  const LsCampaignPlan *plan = times->plan;
+  double cost_s =
+      (double) MAX (1, ls_checkpoint_blocking_us (&times->checkpoint, plan->async)) / 1e6;
+  double rate = ls_campaign_plan_rate_per_s (plan, times->units * times->nodes_per_unit);
+
+  if (!plan->checkpoints)
+    return 0;
+  if (plan->rule == LS_INTERVAL_FIXED || rate <= 0)
+    return plan->rule == LS_INTERVAL_FIXED ? plan->interval_us : LS_CAMPAIGN_LONGEST_US;
+  double s = plan->rule == LS_INTERVAL_YOUNG  ? ls_interval_young (1 / rate, cost_s)
+             : plan->rule == LS_INTERVAL_DALY ? ls_interval_daly (1 / rate, cost_s)
+                                              : ls_interval_optimal (1 / rate, cost_s);
+  return MAX (1, (gint64) llround (s * 1e6));
+}
+
+LsStepTimes *ls_step_times_new (LsConfig *config, LsConfigErrors *errors, const LsCluster *cluster,
+                                const LsWorkload *workload, LsCampaignPlan *plan) {
+  g_autoptr (LsStepTimes) times = g_new0 (LsStepTimes, 1);
+  guint faults = ls_config_errors_count (errors, LS_CONFIG_FAULT_ERROR);
+  LsCampaignSpec *spec = &plan->spec;
+
+  times->cluster = cluster;
+  times->workload = workload;
+  times->plan = plan;
+  times->known = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
+  g_mutex_init (&times->lock);
+  find_units (times);
+  ls_checkpoint_times (cluster, workload, plan->layout, &times->checkpoint);
+  spec->replicas = times->units;
+  spec->nodes_per_replica = times->nodes_per_unit;
+  spec->tokens_per_step = ls_model_has_tokens (workload->model)
+                              ? workload->global_batch * workload->seq_len
+                              : workload->global_batch;
+  spec->interval_us = interval_us (times);
+  spec->times = (LsCampaignTimes){step_ps, checkpoint_cost, restore_us, times};
+  check_storage (config, errors, times);
+  if (spec->policy == LS_RECOVERY_ELASTIC)
+    check_sizes (config, errors, times);
+  guint left = ls_cluster_n_nodes (cluster) - times->units * times->nodes_per_unit;
+  if (plan->spares_from_cluster && spec->spares > left)
+    ls_config_error_at (config, errors, "campaign.spares.nodes",
+                        "the job leaves %u nodes of the cluster; take fewer, or from: extra", left);
+  if (ls_config_errors_count (errors, LS_CONFIG_FAULT_ERROR) != faults)
+    return NULL;
+  return g_steal_pointer (&times);
+}
+
+void ls_step_times_free (LsStepTimes *times) {
+  if (times == NULL)
+    return;
+  g_hash_table_unref (times->known);
+  g_mutex_clear (&times->lock);
+  g_free (times);
+}
+
+const LsCheckpointTimes *ls_step_times_checkpoint (const LsStepTimes *times) {
+  return &times->checkpoint;
+}
+
+guint ls_step_times_n_simulated (LsStepTimes *times) {
+  g_mutex_lock (&times->lock);
+  guint n = g_hash_table_size (times->known);
+  g_mutex_unlock (&times->lock);
+  return n;
+}
+
+guint ls_step_times_replicas_per_unit (const LsStepTimes *times) {
+  return times->replicas_per_unit;
+}

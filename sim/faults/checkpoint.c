@@ -1,0 +1,228 @@
+/* Checkpoints on the engine; see checkpoint.h. */
+#include "faults/checkpoint.h"
+
+#include <math.h>
+
+#include "base/assert.h"
+#include "base/time.h"
+#include "faults/reshard.h"
+#include "net/net.h"
+#include "train/memory.h"
+#include "train/stage.h"
+
+/* What the ranks of a stage write. */
+typedef struct {
+  gint64 parameters_bytes; /* of one model-parallel rank, over all its replicas once */
+  gint64 optimizer_bytes;
+} Part;
+
+static gint64 share (gint64 bytes, guint n) {
+  return (bytes + n - 1) / n;
+}
+
+static gint64 us_of (gint64 ps) {
+  return (ps + LS_PS_PER_US / 2) / LS_PS_PER_US;
+}
+
+/* What one rank of a stage would hold without ZeRO. */
+static Part part_of (const LsWorkload *workload, guint stage, const LsAccelerator *accelerator) {
+  g_autoptr (LsStage) plan = ls_stage_new (workload, stage, accelerator);
+  g_autoptr (LsWorkload) whole = ls_workload_copy (workload);
+
+  whole->zero.stage = 0;
+  /* An embedding that the head shares is written by the first stage only. */
+  gint64 twice = stage > 0 ? plan->embedding_gradient_elements : 0;
+  LsStaticMemory memory = ls_memory_static (whole, plan->parameters - twice);
+  return (Part){.parameters_bytes = memory.parameters_bytes,
+                .optimizer_bytes = memory.optimizer_bytes};
+}
+
+/* --- on the engine ---------------------------------------------------------------------------- */
+
+/* One operation of every rank at once, and how long it takes until the last one is done. */
+typedef struct {
+  const LsCluster *cluster;
+  const LsWorkload *workload;
+  const Part *parts;
+} Bench;
+
+static LsProgram *program_new (LsOpKind kind, guint16 descriptor) {
+  LsProgram *program = ls_program_new ("checkpoint");
+  LsOp op = LS_OP_INIT;
+  g_autoptr (GError) error = NULL;
+  guint stream = ls_program_add_stream (program, "main");
+
+  op.kind = (guint8) kind;
+  op.descriptor = descriptor;
+  op.slot = 0;
+  ls_program_add (program, stream, &op);
+  gboolean good = ls_program_freeze (program, &error);
+  LS_REQUIRE (good, "checkpoint program: %s", error->message);
+  return program;
+}
+
+/* The groups of the data axis. */
+static void add_groups (const Bench *bench, LsEngine *engine) {
+  const LsLayout *layout = &bench->workload->layout;
+  g_autofree guint *ranks = g_new (guint, layout->data);
+
+  for (guint i = 0; i < ls_layout_n_groups (layout, LS_AXIS_DATA); i++) {
+    ls_layout_members (layout, LS_AXIS_DATA, i, ranks);
+    guint group = ls_engine_add_group (engine, ranks, layout->data, LS_AXIS_DATA);
+    for (guint k = 0; k < layout->data; k++)
+      ls_engine_set_slot (engine, ranks[k], 0, group);
+  }
+}
+
+/* Bytes of a stage's operation; 0: none. */
+typedef gint64 (*BytesFunc) (const Bench *bench, const Part *part);
+
+/* `first_only`: only the first replica's ranks take part. */
+static gint64 measure_us (const Bench *bench, LsCollectiveOp op, BytesFunc bytes,
+                          gboolean first_only) {
+  const LsWorkload *workload = bench->workload;
+  const LsLayout *layout = &workload->layout;
+  gboolean group = op <= LS_COLLECTIVE_BARRIER;
+  g_autofree LsDescriptor *descriptors = g_new0 (LsDescriptor, layout->pipeline);
+  g_autoptr (GPtrArray) programs =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) ls_program_unref);
+  g_autoptr (GError) error = NULL;
+
+  if (group && layout->data == 1)
+    return 0;
+  for (guint stage = 0; stage < layout->pipeline; stage++) {
+    descriptors[stage] = (LsDescriptor){.op = op, .bytes = bytes (bench, &bench->parts[stage])};
+    g_ptr_array_add (programs,
+                     program_new (group ? LS_OP_COLLECTIVE : LS_OP_COPY, (guint16) stage));
+  }
+  LsEngine *engine = ls_engine_new ();
+  LsNet *net = ls_net_new (bench->cluster, engine);
+  for (guint rank = 0; rank < layout->ranks; rank++) {
+    LsCoordinates at = ls_layout_coordinates (layout, rank);
+    ls_engine_add_rank (engine, first_only && at.data > 0 ? NULL : programs->pdata[at.stage],
+                        workload->gpu_of_rank[rank], LS_NO_INDEX);
+  }
+  if (group)
+    add_groups (bench, engine);
+  ls_net_set_ranks (net, workload->gpu_of_rank, layout->ranks);
+  ls_net_set_descriptors (net, descriptors, layout->pipeline);
+  ls_engine_set_expander (engine, ls_net_expander (), net);
+  gboolean good = ls_engine_run (engine, G_MAXINT64, NULL, &error);
+  LS_REQUIRE (good, "checkpoint: %s", error->message);
+  gint64 us = us_of (ls_engine_now_ps (engine));
+  ls_engine_free (engine);
+  ls_net_free (net);
+  return us;
+}
+
+static gint64 shard_bytes (const Bench *bench, const Part *part) {
+  return share (part->parameters_bytes + part->optimizer_bytes, bench->workload->layout.data);
+}
+
+static gint64 whole_bytes (const Bench *bench, const Part *part) {
+  (void) bench;
+  return part->parameters_bytes + part->optimizer_bytes;
+}
+
+static gint64 spread_bytes (const Bench *bench, const Part *part) {
+  return bench->workload->zero.stage < 3 ? part->parameters_bytes : 0;
+}
+
+/* A node's ranks get their shares from the memory of another node; then everybody loads. */
+static gint64 peer_us (const Bench *bench, gint64 load_us) {
+  const LsWorkload *workload = bench->workload;
+  const LsCluster *cluster = bench->cluster;
+  guint first = workload->gpu_of_rank[0], node = ls_cluster_gpu_node (cluster, first);
+  const LsNodeSpec *spec = ls_cluster_node (cluster, node);
+  const LsNicSet *nics = ls_node_compute_nics (spec);
+  gint64 bytes = 0;
+
+  if (nics == NULL)
+    return load_us;
+  for (guint rank = 0; rank < workload->layout.ranks; rank++)
+    if (ls_cluster_gpu_node (cluster, workload->gpu_of_rank[rank]) == node)
+      bytes +=
+          shard_bytes (bench, &bench->parts[ls_layout_coordinates (&workload->layout, rank).stage]);
+  double per_s = nics->count * nics->bytes_per_s * ls_nic_set_efficiency (cluster, spec, nics);
+  return load_us + (gint64) llround ((double) bytes / per_s * 1e6);
+}
+
+void ls_checkpoint_times (const LsCluster *cluster, const LsWorkload *workload,
+                          LsCheckpointLayout layout, LsCheckpointTimes *times) {
+  const LsLayout *axes = &workload->layout;
+  g_autofree Part *parts = g_new0 (Part, axes->pipeline);
+  Bench bench = {.cluster = cluster, .workload = workload, .parts = parts};
+  gboolean unified = layout == LS_CHECKPOINT_UNIFIED;
+  const LsNodeSpec *node =
+      ls_cluster_node (cluster, ls_cluster_gpu_node (cluster, workload->gpu_of_rank[0]));
+
+  *times = (LsCheckpointTimes){0};
+  for (guint stage = 0; stage < axes->pipeline; stage++) {
+    guint rank = ls_layout_rank (axes, (LsCoordinates){.stage = stage});
+    parts[stage] = part_of (workload, stage, ls_cluster_gpu (cluster, workload->gpu_of_rank[rank]));
+    times->parameters_bytes += axes->tensor * parts[stage].parameters_bytes;
+    gint64 whole = whole_bytes (&bench, &parts[stage]);
+    times->bytes += axes->tensor * whole;
+    times->most_rank_bytes =
+        MAX (times->most_rank_bytes, unified ? whole : shard_bytes (&bench, &parts[stage]));
+    if (unified)
+      times->network_bytes += axes->tensor * (whole - share (whole, axes->data));
+  }
+  times->bytes_per_parameter =
+      (double) times->bytes / (double) MAX (1, ls_model_parameters (workload->model));
+  times->writers = unified ? axes->tensor * axes->pipeline : axes->ranks;
+  times->storage = ls_cluster_storage (cluster)->present || node->nvme_bytes_per_s > 0;
+  BytesFunc written = unified ? whole_bytes : shard_bytes;
+  if (unified)
+    times->gather_us = measure_us (&bench, LS_COLLECTIVE_GATHER, whole_bytes, FALSE);
+  times->snapshot_us = measure_us (&bench, LS_COLLECTIVE_DEVICE_TO_HOST, written, unified);
+  times->load_us = measure_us (&bench, LS_COLLECTIVE_HOST_TO_DEVICE, written, unified);
+  if (times->storage) {
+    times->write_us = measure_us (&bench, LS_COLLECTIVE_STORAGE_WRITE, written, unified);
+    times->read_us = measure_us (&bench, LS_COLLECTIVE_STORAGE_READ, written, unified);
+  }
+  times->spread_us = unified ? measure_us (&bench, LS_COLLECTIVE_SCATTER, whole_bytes, FALSE)
+                             : measure_us (&bench, LS_COLLECTIVE_ALL_GATHER, spread_bytes, FALSE);
+  times->peer_us = peer_us (&bench, times->load_us);
+}
+
+gint64 ls_checkpoint_blocking_us (const LsCheckpointTimes *times, gboolean async) {
+  return times->gather_us + times->snapshot_us + (async ? 0 : times->write_us);
+}
+
+gint64 ls_checkpoint_drain_us (const LsCheckpointTimes *times, gboolean async) {
+  return async ? times->write_us : 0;
+}
+
+void ls_checkpoint_reshard (const LsCluster *cluster, const LsWorkload *workload,
+                            LsCheckpointLayout layout, guint from, guint to, LsReshardCost *cost) {
+  const LsLayout *axes = &workload->layout;
+  const LsNodeSpec *node =
+      ls_cluster_node (cluster, ls_cluster_gpu_node (cluster, workload->gpu_of_rank[0]));
+  const LsNicSet *nics = ls_node_compute_nics (node);
+  guint model_ranks = axes->tensor * axes->pipeline;
+  gint64 most = 0;
+
+  *cost = (LsReshardCost){0};
+  for (guint stage = 0; stage < axes->pipeline; stage++) {
+    guint rank = ls_layout_rank (axes, (LsCoordinates){.stage = stage});
+    Part part = part_of (workload, stage, ls_cluster_gpu (cluster, workload->gpu_of_rank[rank]));
+    gint64 whole = part.parameters_bytes + part.optimizer_bytes;
+    LsReshard moved = ls_reshard (whole, from, to, FALSE);
+    cost->read_bytes += axes->tensor * whole;
+    cost->stays_bytes += axes->tensor * moved.stays_bytes;
+    cost->moves_bytes += axes->tensor * moved.moves_bytes;
+    most = MAX (most, moved.most_moved_bytes);
+    /* While it sorts out the old shards that it reads, a rank holds the largest of them whole. */
+    cost->temporary_bytes =
+        MAX (cost->temporary_bytes, layout == LS_CHECKPOINT_UNIFIED ? 0 : share (whole, from));
+  }
+  if (from == to || layout == LS_CHECKPOINT_UNIFIED || nics == NULL || model_ranks == 0) {
+    if (from == to)
+      cost->moves_bytes = cost->temporary_bytes = 0;
+    return;
+  }
+  double per_gpu_s =
+      nics->count * nics->bytes_per_s * ls_nic_set_efficiency (cluster, node, nics) / node->gpus;
+  cost->us = (gint64) llround ((double) most / per_gpu_s * 1e6);
+}

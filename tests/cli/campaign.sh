@@ -1,0 +1,83 @@
+#!/bin/sh
+# Campaigns from scenarios: exact without failures, the same for the same seed, sizes of checkpoints as
+# published, what is recorded.
+# shellcheck source=tests/cli/lib/common.sh
+. "$SOURCE_DIR/tests/cli/lib/common.sh"
+tiny
+cat >months.yaml <<'YAML'
+lockstep: 1
+cluster: {storage: {read: 10 GB/s, write: 5 GB/s, latency: 1 ms, fabric: compute}}
+campaign:
+  until: {steps: 100000}
+  checkpoint: {every: 10 s}
+  replications: 3
+YAML
+cat >failing.yaml <<'YAML'
+lockstep: 1
+faults:
+  failures:
+    gpu: {component: gpu, lifetime: {dist: exponential, mean: 20 h}, repair: {dist: lognormal, median: 1 h, sigma: 0.5}}
+    slow: {component: host, lifetime: {dist: weibull, scale: 30 h, shape: 0.8}, repair: {dist: constant, value: 2 h}, effect: slow, time_factor: 1.3}
+    software: {component: software, lifetime: {dist: exponential, mean: 10 h}}
+campaign:
+  until: {duration: 10 d, steps: null}
+  spares: {nodes: 1}
+  recovery: {policy: spares, detect: 2 min, restart: 1 min}
+YAML
+
+# Without failures: wall = steps x step + checkpoints, to the microsecond of what is recorded.
+run 0 run tiny.yaml months.yaml --json -o exact.db
+is_json
+for key in goodput ettr failures gpu_hours campaign; do
+  says out "\"$key\""
+done
+run 0 query exact.db "SELECT sum(steps), max(end_us) - min(start_us) - sum(end_us - start_us), sum(kind = 'checkpoint') > 0, count(*) - sum(kind IN ('train', 'checkpoint')) FROM interval" --format csv
+[ "$(sed -n 2p out)" = "100000,0,1,0" ] || fail "a campaign without failures: $(sed -n 2p out)"
+
+# With failures: same seed, same bits; another seed, other ones; rows hang together.
+run 0 run tiny.yaml months.yaml failing.yaml --json -o a.db
+sed 's/"wall_s": [0-9.e-]*, "trace": "[^"]*"//' out >a.json
+run 0 run tiny.yaml months.yaml failing.yaml --json -o b.db
+sed 's/"wall_s": [0-9.e-]*, "trace": "[^"]*"//' out >b.json
+cmp -s a.json b.json || fail "two runs of one campaign differ"
+run 0 run tiny.yaml months.yaml failing.yaml --json -o c.db --seed 99
+sed 's/"wall_s": [0-9.e-]*, "trace": "[^"]*"//' out >c.json
+cmp -s a.json c.json && fail "the seed does not count"
+run 0 query a.db "SELECT sum(end_us - start_us) = 864000000000, count(DISTINCT kind) >= 6 FROM interval" --format csv
+[ "$(sed -n 2p out)" = "1,1" ] || fail "the phases of a campaign do not fill ten days"
+run 0 query a.db "SELECT count(*) FROM interval i LEFT JOIN fault f ON f.id = i.fault_id WHERE i.fault_id IS NOT NULL AND (f.id IS NULL OR f.start_us > i.start_us)" --format csv
+[ "$(sed -n 2p out)" = "0" ] || fail "a phase of recovery comes before its failure"
+for name in campaign_waterfall campaign_failures campaign_spares campaign_timeline; do
+  run 0 query a.db "$name"
+done
+run 0 run tiny.yaml months.yaml failing.yaml --trace none
+says out "goodput"
+says out "the optimum is"
+
+# A source more leaves the failures of the others where they were.
+run 0 run tiny.yaml months.yaml failing.yaml --json -o d.db --set 'faults.failures.nic={component: nic, lifetime: {dist: exponential, mean: 1000 h}, repair: {dist: constant, value: 1 h}}'
+for db in a.db d.db; do
+  run 0 query "$db" "SELECT start_us FROM fault WHERE cause = 'slow' ORDER BY id LIMIT 5" --format csv
+  mv out "$db.slow"
+done
+cmp -s a.db.slow d.db.slow || fail "another source moved the failures of the first"
+
+# Sizes: 14 bytes per parameter in bf16 with fp32 master and moments. BLOOM-176B: 2.47 TB (published: 2.3 TiB).
+run 0 check topologies/dgx-a100.yaml --set cluster.nodes=35 --set workload.model=bloom-176b --set workload.precision=bf16 \
+  --set 'workload.batch={global: 2000, micro: 2, seq_len: 2048}' --set 'workload.parallel={tensor: 4, pipeline: 7}' \
+  --set workload.zero.stage=1 --checkpoint --json
+is_json
+if command -v python3 >/dev/null; then
+  python3 - out <<'PY' || fail "checkpoint of BLOOM-176B"
+import json, sys
+c = json.load (open (sys.argv[1]))
+assert abs (c["bytes"] / 2.47e12 - 1) < 0.01, c["bytes"]
+assert abs (c["bytes_per_parameter"] - 14) < 0.05
+assert c["unified"]["network_bytes"] > 0 and c["sharded"]["network_bytes"] == 0
+PY
+fi
+run 0 check tiny.yaml months.yaml --checkpoint
+says out "unified"
+says out "async"
+
+finish
