@@ -110,28 +110,31 @@ guint32 ls_sharing_add_flow (LsSharing *sharing, gint64 cap, guint32 bottleneck,
   flow->hint = G_MAXUINT32;
   flow->cap_bottleneck = bottleneck;
   flow->owner = owner;
-  flow->live = flow->fresh = TRUE;
-  flow->open = FALSE;
+  flow->live = flow->fresh = flow->open = TRUE;
+  g_array_append_val (sharing->opened, number);
   for (guint32 i = 0; i < n_usages; i++) {
     LsResource *resource = ls_resource_at (sharing, usages[i].resource);
     LS_ASSERT (usages[i].usage > 0);
     flow->places[i] = add_user (resource, (LsUser){number, i, usages[i].usage});
     resource->demand += (LsInt128) cap * usages[i].usage;
-    if (ls_resource_overfilled (resource))
+    resource->total += usages[i].usage;
+    if (resource->level != LS_LEVEL_NONE || ls_resource_overfilled (resource))
       ls_sharing_reach (sharing, usages[i].resource, TRUE);
   }
-  ls_sharing_open (sharing, number);
   return number;
 }
 
 void ls_sharing_remove_flow (LsSharing *sharing, guint32 number) {
   LsFlow *flow = ls_flow_at (sharing, number);
   LS_REQUIRE (flow->live, "removing a flow twice");
+  if (!flow->open && flow->rate < flow->cap)
+    ls_sharing_uncount (sharing, number);
   for (guint32 i = 0; i < flow->n_usages; i++) {
     LsResource *resource = ls_resource_at (sharing, flow->usages[i].resource);
     if (resource->level != LS_LEVEL_NONE)
       ls_sharing_reach (sharing, flow->usages[i].resource, FALSE);
     resource->demand -= (LsInt128) flow->cap * flow->usages[i].usage;
+    resource->total -= flow->usages[i].usage;
     LsUser *users = ls_resource_users (resource);
     guint32 place = flow->places[i], last = --resource->n_users;
     if (place != last) {
@@ -146,6 +149,7 @@ void ls_sharing_remove_flow (LsSharing *sharing, guint32 number) {
 /* A flow's cap follows the capacities; what it shares with others is to be measured again. */
 static void change_cap (LsSharing *sharing, guint32 number, gint64 cap) {
   LsFlow *flow = ls_flow_at (sharing, number);
+  ls_sharing_open (sharing, number);
   for (guint32 i = 0; i < flow->n_usages; i++) {
     LsResource *resource = ls_resource_at (sharing, flow->usages[i].resource);
     resource->demand += ((LsInt128) cap - flow->cap) * flow->usages[i].usage;
@@ -153,7 +157,6 @@ static void change_cap (LsSharing *sharing, guint32 number, gint64 cap) {
       ls_sharing_reach (sharing, flow->usages[i].resource, TRUE);
   }
   flow->cap = cap;
-  ls_sharing_open (sharing, number);
 }
 
 void ls_sharing_set_capacity (LsSharing *sharing, guint32 number, gint64 capacity) {

@@ -8,6 +8,27 @@
  */
 #include "engine/sharing_private.h"
 
+/* The sums that the solver keeps instead of looking at the users. */
+static void check_sums (LsSharing *sharing, guint32 number) {
+  LsResource *resource = ls_resource_at (sharing, number);
+  const LsUser *users = ls_resource_users (resource);
+  LsInt128 demand = 0, deficit = 0, total = 0, held = 0;
+  guint32 hinted = 0;
+  for (guint32 u = 0; u < resource->n_users; u++) {
+    const LsFlow *flow = ls_flow_at (sharing, users[u].flow);
+    demand += (LsInt128) flow->cap * users[u].amount;
+    deficit += ((LsInt128) flow->cap - flow->rate) * users[u].amount;
+    total += users[u].amount;
+    if (flow->rate == resource->level && flow->rate < flow->cap)
+      held += users[u].amount;
+    hinted += flow->hint == number;
+  }
+  LS_REQUIRE (demand == resource->demand && deficit == resource->deficit &&
+                  total == resource->total && held == resource->held &&
+                  hinted == resource->n_hinted,
+              "sums of resource %u", number);
+}
+
 static void check_flow (const LsSharing *sharing, guint32 number) {
   const LsFlow *flow = ls_flow_at (sharing, number);
   gint64 least = flow->cap;
@@ -27,7 +48,9 @@ void ls_sharing_check (LsSharing *sharing) {
   if (ls_sharing_is_dirty (sharing))
     return;
   for (guint32 r = 0; r < sharing->resources->len; r++)
-    LS_REQUIRE (ls_sharing_measure (sharing, r, 0) == ls_resource_at (sharing, r)->level,
+    check_sums (sharing, r);
+  for (guint32 r = 0; r < sharing->resources->len; r++)
+    LS_REQUIRE (ls_sharing_measure (sharing, r, 0, NULL) == ls_resource_at (sharing, r)->level,
                 "resource %u has a wrong level", r);
   for (guint32 f = 0; f < sharing->flows->len; f++)
     if (ls_flow_at (sharing, f)->live)

@@ -4,7 +4,7 @@
  * Invariants between solves: `level` of a resource is the level at which its capacity ran out, or
  *             LS_LEVEL_NONE; a flow's rate is the least of its cap and the levels of its resources; a
  *             flow below its cap has `hint`, one of its resources whose level is its rate.
- * Memory:     64 bytes per resource (its first user lies inside), 64 per flow, 4 per usage.
+ * Memory:     96 bytes per resource (its first user lies inside), 64 per flow, 4 per usage.
  */
 #pragma once
 
@@ -24,14 +24,18 @@ typedef struct {
 
 typedef struct {
   gint64 capacity;
-  LsPackedInt128 demand; /* sum of usage x cap over its users, 2^-96 units/ps */
+  LsPackedInt128 demand;  /* sum of usage x cap over its users, 2^-96 units/ps */
+  LsPackedInt128 deficit; /* sum of usage x (cap - rate); an open flow has none */
   gint64 level;
+  gint64 total; /* sum of usages */
+  gint64 held;  /* sum of usages of those below their cap whose rate is `level` */
   union {
     LsUser one; /* while size is 0 */
     LsUser *many;
   } users;
   guint32 n_users, size;
-  guint32 place; /* in the part, if the part has it there: ls_sharing_in_part */
+  guint32 n_hinted; /* flows whose hint it is */
+  guint32 place;    /* in the part, if the part has it there: ls_sharing_in_part */
 } LsResource;
 
 typedef struct {
@@ -55,9 +59,11 @@ typedef struct {
   gint64 key; /* the next level at which it may fill up: exact, or (stale) a lower bound */
   guint32 resource;
   guint8 stale;
-  guint8 queued;   /* to be measured before the clock of levels goes on */
-  guint8 settled;  /* has its new level */
-  guint8 released; /* a check of those that its old level held is due or done */
+  guint8 queued;            /* its key is to be set before the sweep goes on */
+  guint8 settled;           /* has its new level */
+  guint8 released;          /* a check of those that its old level held is due or done */
+  gint64 open;              /* sum of usages of its open users, */
+  LsPackedInt128 open_load; /* and of usage x cap */
 } LsReached;
 
 /* What comes next in the sweep of levels. */
@@ -111,8 +117,10 @@ static inline LsReached *ls_sharing_in_part (const LsSharing *sharing, guint32 n
 /* Puts a resource into the part. A lower bound of the level at which it fills is its old level; `measure`:
  * that bound does not hold. */
 void ls_sharing_reach (LsSharing *sharing, guint32 number, gboolean measure);
-/* A flow is no longer bound by the rate it had. */
+/* A flow is no longer bound by the rate it had, but by its cap alone. */
 void ls_sharing_open (LsSharing *sharing, guint32 number);
+/* Undoes what a flow that is not open counts for on its resources: when it opens, or leaves. */
+void ls_sharing_uncount (LsSharing *sharing, guint32 number);
 /* The level at which a resource fills up if each user takes its rate (open ones: its cap) unless held there;
- * at least `from`, below which all rates are final. */
-gint64 ls_sharing_measure (LsSharing *sharing, guint32 number, gint64 from);
+ * at least `from`, below which all rates are final. `reached`, if any, learns what is open. */
+gint64 ls_sharing_measure (LsSharing *sharing, guint32 number, gint64 from, LsReached *reached);

@@ -1,10 +1,31 @@
 /* The sweep: see the header of sharing.h for the model. */
 #include "engine/sharing_private.h"
 
+static void set_hint (LsSharing *sharing, LsFlow *flow, guint32 hint) {
+  if (flow->hint != G_MAXUINT32)
+    ls_resource_at (sharing, flow->hint)->n_hinted--;
+  if (hint != G_MAXUINT32)
+    ls_resource_at (sharing, hint)->n_hinted++;
+  flow->hint = hint;
+}
+
+void ls_sharing_uncount (LsSharing *sharing, guint32 number) {
+  LsFlow *flow = ls_flow_at (sharing, number);
+  set_hint (sharing, flow, G_MAXUINT32);
+  for (guint32 i = 0; i < flow->n_usages; i++) {
+    LsResource *resource = ls_resource_at (sharing, flow->usages[i].resource);
+    resource->deficit -= ((LsInt128) flow->cap - flow->rate) * flow->usages[i].usage;
+    if (resource->level == flow->rate)
+      resource->held -= flow->usages[i].usage;
+  }
+}
+
 void ls_sharing_open (LsSharing *sharing, guint32 number) {
   LsFlow *flow = ls_flow_at (sharing, number);
   if (flow->open)
     return;
+  if (flow->rate < flow->cap)
+    ls_sharing_uncount (sharing, number);
   flow->open = TRUE;
   g_array_append_val (sharing->opened, number);
 }
@@ -56,7 +77,8 @@ void ls_sharing_reach (LsSharing *sharing, guint32 number, gboolean measure) {
   guint32 place = known ? resource->place : sharing->part->len;
   if (!known) {
     gboolean full = resource->level != LS_LEVEL_NONE;
-    LsReached reached = {resource->level, number, TRUE, FALSE, FALSE, !full};
+    LsReached reached = {
+        .key = resource->level, .resource = number, .stale = TRUE, .released = !full};
     resource->place = place;
     g_array_append_val (sharing->part, reached);
     if (full)
@@ -71,11 +93,12 @@ void ls_sharing_reach (LsSharing *sharing, guint32 number, gboolean measure) {
 /* Users whose limit is final, below `from`, are taken off; the others are listed. Returns how much the
  * listed ones would take at their limits. */
 static LsInt128 list_users (LsSharing *sharing, LsResource *resource, gint64 from, LsInt128 *left,
-                            gint64 *open, guint *n) {
+                            gint64 *active, guint *n, LsReached *reached) {
   const LsUser *users = ls_resource_users (resource);
   g_array_set_size (sharing->users, resource->n_users);
   LsOpenUser *list = (LsOpenUser *) (gpointer) sharing->users->data;
-  LsInt128 wanted = 0;
+  LsInt128 wanted = 0, open_load = 0;
+  gint64 open = 0;
   for (guint32 u = 0; u < resource->n_users; u++) {
     LsFlow *flow = ls_flow_at (sharing, users[u].flow);
     gint64 limit = flow->open ? flow->cap : flow->rate;
@@ -85,26 +108,34 @@ static LsInt128 list_users (LsSharing *sharing, LsResource *resource, gint64 fro
     }
     LsInt128 load = (LsInt128) limit * users[u].amount;
     gboolean capped = limit == flow->cap;
+    if (flow->open) {
+      open += users[u].amount;
+      open_load += load;
+    }
     if (limit < from || (capped && limit == from)) {
       *left -= load;
     } else {
       wanted += load;
-      *open += users[u].amount;
+      *active += users[u].amount;
       list[(*n)++] = (LsOpenUser){limit, users[u].amount, capped};
     }
+  }
+  if (reached) {
+    reached->open = open;
+    reached->open_load = open_load;
   }
   return wanted;
 }
 
-gint64 ls_sharing_measure (LsSharing *sharing, guint32 number, gint64 from) {
+gint64 ls_sharing_measure (LsSharing *sharing, guint32 number, gint64 from, LsReached *reached) {
   LsResource *resource = ls_resource_at (sharing, number);
   LsInt128 left = (LsInt128) resource->capacity << LS_USAGE_BITS;
-  gint64 open = 0;
+  gint64 active = 0;
   guint n = 0;
-  LsInt128 wanted = list_users (sharing, resource, from, &left, &open, &n);
+  LsInt128 wanted = list_users (sharing, resource, from, &left, &active, &n, reached);
   LsOpenUser *list = (LsOpenUser *) (gpointer) sharing->users->data;
-  while (n > 0 && left - wanted < open) {
-    LsInt128 quotient = left / open;
+  while (n > 0 && left - wanted < active) {
+    LsInt128 quotient = left / active;
     gint64 level = quotient >= LS_LEVEL_NONE ? LS_LEVEL_NONE : (gint64) quotient;
     LS_REQUIRE (left >= 0 && level >= from, "resource %u above its capacity", number);
     guint kept = 0;
@@ -113,7 +144,7 @@ gint64 ls_sharing_measure (LsSharing *sharing, guint32 number, gint64 from) {
       if (user.limit < level || (user.capped && user.limit == level)) {
         left -= (LsInt128) user.limit * user.amount;
         wanted -= (LsInt128) user.limit * user.amount;
-        open -= user.amount;
+        active -= user.amount;
       } else {
         list[kept++] = user;
       }
@@ -123,6 +154,32 @@ gint64 ls_sharing_measure (LsSharing *sharing, guint32 number, gint64 from) {
     n = kept;
   }
   return LS_LEVEL_NONE;
+}
+
+static gint64 share (LsInt128 left, gint64 usage) {
+  if (left <= 0)
+    return 0;
+  LsInt128 level = left / usage;
+  return level >= LS_LEVEL_NONE ? LS_LEVEL_NONE : (gint64) level;
+}
+
+/* A lower bound of what ls_sharing_measure would say, without looking at the users; LS_LEVEL_NONE is exact.
+ * `total` off what is left pays for the rounding of those who rest at the level itself. */
+static gint64 bound_level (LsSharing *sharing, const LsReached *reached) {
+  LsResource *resource = ls_resource_at (sharing, reached->resource);
+  if (!ls_resource_overfilled (resource))
+    return LS_LEVEL_NONE;
+  LsInt128 left = ((LsInt128) resource->capacity << LS_USAGE_BITS) - resource->demand +
+                  resource->deficit + reached->open_load - resource->total;
+  if (!reached->released && resource->held > 0) {
+    gint64 level =
+        share (left + (LsInt128) resource->held * resource->level, resource->held + reached->open);
+    if (level <= resource->level)
+      return level;
+  }
+  if (reached->open > 0)
+    return share (left, reached->open);
+  return left >= 0 ? LS_LEVEL_NONE : 0;
 }
 
 /* --- the sweep --- */
@@ -138,15 +195,16 @@ static void note_change (LsSharing *sharing, guint32 number, gint64 rate) {
   flow->fresh = FALSE;
 }
 
-/* A new exact level: where to stop next for this resource, and first for those that its old level held. */
-static void schedule (LsSharing *sharing, guint32 place, gint64 level) {
+/* Where to stop next for this resource, and first for those that its old level held. */
+static void schedule (LsSharing *sharing, guint32 place, gint64 level, gboolean exact) {
   LsReached *reached = ls_reached_at (sharing, place);
-  gint64 old = ls_resource_at (sharing, reached->resource)->level;
+  const LsResource *resource = ls_resource_at (sharing, reached->resource);
   reached->key = level;
-  reached->stale = FALSE;
-  if (level > old && !reached->released) {
+  reached->stale = !exact;
+  if (level > resource->level && !reached->released) {
     reached->released = TRUE;
-    push_stop (sharing, ((guint64) old << 1) + 1, place);
+    if (resource->n_hinted > 0)
+      push_stop (sharing, ((guint64) resource->level << 1) + 1, place);
   }
   if (level != LS_LEVEL_NONE)
     push_stop (sharing, (guint64) level << 1, place);
@@ -156,16 +214,27 @@ static void schedule (LsSharing *sharing, guint32 place, gint64 level) {
 static void hold (LsSharing *sharing, guint32 number, gint64 level, guint32 holder) {
   LsFlow *flow = ls_flow_at (sharing, number);
   gboolean was_open = flow->open;
-  flow->hint = holder;
-  note_change (sharing, number, level);
+  gint64 before = was_open ? flow->cap : flow->rate;
+  set_hint (sharing, flow, holder);
   for (guint32 i = 0; i < flow->n_usages; i++) {
     guint32 other = flow->usages[i].resource;
-    LsReached *reached = ls_sharing_in_part (sharing, other);
-    if (reached)
-      reached->stale |= reached->key > level;
-    else if (!was_open && ls_resource_at (sharing, other)->level != LS_LEVEL_NONE)
+    gint64 usage = flow->usages[i].usage;
+    LsResource *resource = ls_resource_at (sharing, other);
+    if (!was_open && resource->level != LS_LEVEL_NONE)
       ls_sharing_reach (sharing, other, FALSE);
+    resource->deficit += ((LsInt128) before - level) * usage;
+    if (!was_open && resource->level == before && before < flow->cap)
+      resource->held -= usage;
+    LsReached *reached = ls_sharing_in_part (sharing, other);
+    if (!reached)
+      continue;
+    reached->stale |= reached->key > level;
+    if (was_open) {
+      reached->open -= usage;
+      reached->open_load -= (LsInt128) before * usage;
+    }
   }
+  note_change (sharing, number, level);
 }
 
 static void settle (LsSharing *sharing, guint32 place, gint64 level) {
@@ -174,14 +243,19 @@ static void settle (LsSharing *sharing, guint32 place, gint64 level) {
   reached->settled = TRUE;
   LsResource *resource = ls_resource_at (sharing, number);
   const LsUser *users = ls_resource_users (resource);
+  gint64 held = 0;
   resource->level = level;
   for (guint32 u = 0; u < resource->n_users; u++) {
     LsFlow *flow = ls_flow_at (sharing, users[u].flow);
     if (flow->open ? flow->cap > level : flow->rate > level)
       hold (sharing, users[u].flow, level, number);
-    else if (!flow->open && flow->rate == level)
-      flow->hint = number;
+    else if (flow->open || flow->rate < level || flow->rate == flow->cap)
+      continue;
+    else if (flow->hint != number)
+      set_hint (sharing, flow, number);
+    held += users[u].amount;
   }
+  resource->held = held;
 }
 
 /* Whether another resource holds the flow at its rate as well. */
@@ -193,39 +267,57 @@ static gboolean find_holder (LsSharing *sharing, LsFlow *flow) {
     LsReached *reached = ls_sharing_in_part (sharing, number);
     if (reached && !reached->settled)
       continue;
-    flow->hint = number;
+    set_hint (sharing, flow, number);
     return TRUE;
   }
   return FALSE;
 }
 
-/* Those whom only the old level of this resource held rise from it, and reach all that they use. */
+/* A flow rises from the rate it had: all that may hold it back is reached. */
+static void rise (LsSharing *sharing, guint32 number) {
+  LsFlow *flow = ls_flow_at (sharing, number);
+  ls_sharing_open (sharing, number);
+  for (guint32 i = 0; i < flow->n_usages; i++) {
+    guint32 other = flow->usages[i].resource;
+    if (ls_resource_overfilled (ls_resource_at (sharing, other)))
+      ls_sharing_reach (sharing, other, TRUE);
+    LsReached *reached = ls_sharing_in_part (sharing, other);
+    if (!reached)
+      continue;
+    reached->open += flow->usages[i].usage;
+    reached->open_load += (LsInt128) flow->cap * flow->usages[i].usage;
+  }
+}
+
+/* Those whom only the old level of this resource held rise. */
 static void release (LsSharing *sharing, guint32 place, gint64 level) {
-  LsReached *reached = ls_reached_at (sharing, place);
+  const LsReached *reached = ls_reached_at (sharing, place);
   guint32 number = reached->resource;
   if (reached->settled)
     return;
   LsResource *resource = ls_resource_at (sharing, number);
   const LsUser *users = ls_resource_users (resource);
-  for (guint32 u = 0; u < resource->n_users; u++) {
+  for (guint32 u = 0; u < resource->n_users && resource->n_hinted > 0; u++) {
     LsFlow *flow = ls_flow_at (sharing, users[u].flow);
-    if (flow->open || flow->hint != number || flow->rate != level || flow->rate == flow->cap ||
-        find_holder (sharing, flow))
+    if (flow->hint != number || find_holder (sharing, flow))
       continue;
-    ls_sharing_open (sharing, users[u].flow);
-    for (guint32 i = 0; i < flow->n_usages; i++)
-      if (ls_resource_overfilled (ls_resource_at (sharing, flow->usages[i].resource)))
-        ls_sharing_reach (sharing, flow->usages[i].resource, TRUE);
+    LS_ASSERT (!flow->open && flow->rate == level);
+    rise (sharing, users[u].flow);
   }
 }
 
-static void measure_queue (LsSharing *sharing, gint64 from) {
+/* At the start the users of the queued are not yet counted: they are measured; later a bound is enough. */
+static void empty_queue (LsSharing *sharing, gint64 from) {
   for (guint i = 0; i < sharing->queue->len; i++) {
     guint32 place = g_array_index (sharing->queue, guint32, i);
     LsReached *reached = ls_reached_at (sharing, place);
     reached->queued = FALSE;
-    if (!reached->settled)
-      schedule (sharing, place, ls_sharing_measure (sharing, reached->resource, from));
+    if (reached->settled)
+      continue;
+    if (from == 0)
+      schedule (sharing, place, ls_sharing_measure (sharing, reached->resource, 0, reached), TRUE);
+    else
+      schedule (sharing, place, MAX (from, bound_level (sharing, reached)), FALSE);
   }
   g_array_set_size (sharing->queue, 0);
 }
@@ -236,9 +328,14 @@ static void fill_up_to (LsSharing *sharing, LsStop stop) {
   if (reached->settled || reached->key != level)
     return;
   if (reached->stale) {
-    gint64 exact = ls_sharing_measure (sharing, reached->resource, level);
+    gint64 bound = bound_level (sharing, reached);
+    if (bound > level) {
+      schedule (sharing, stop.place, bound, FALSE);
+      return;
+    }
+    gint64 exact = ls_sharing_measure (sharing, reached->resource, level, NULL);
     if (exact > level) {
-      schedule (sharing, stop.place, exact);
+      schedule (sharing, stop.place, exact, TRUE);
       return;
     }
   }
@@ -248,7 +345,7 @@ static void fill_up_to (LsSharing *sharing, LsStop stop) {
 static void sweep (LsSharing *sharing) {
   sharing->solve = (sharing->solve + 1) & 0xffffff;
   sharing->counters.solves++;
-  measure_queue (sharing, 0);
+  empty_queue (sharing, 0);
   while (sharing->stops->len > 0) {
     LsStop stop = pop_stop (sharing);
     gint64 level = (gint64) (stop.key >> 1);
@@ -259,12 +356,14 @@ static void sweep (LsSharing *sharing) {
     if (sharing->queue->len > 0 &&
         (sharing->stops->len == 0 ||
          g_array_index (sharing->stops, LsStop, 0).key > ((guint64) level << 1) + 1))
-      measure_queue (sharing, level + 1);
+      empty_queue (sharing, level + 1);
   }
   for (guint i = 0; i < sharing->part->len; i++) {
     const LsReached *reached = ls_reached_at (sharing, i);
-    if (!reached->settled)
-      ls_resource_at (sharing, reached->resource)->level = LS_LEVEL_NONE;
+    if (reached->settled)
+      continue;
+    ls_resource_at (sharing, reached->resource)->level = LS_LEVEL_NONE;
+    ls_resource_at (sharing, reached->resource)->held = 0;
   }
   sharing->counters.resources_reached += sharing->part->len;
   g_array_set_size (sharing->part, 0);
