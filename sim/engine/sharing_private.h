@@ -61,9 +61,10 @@ typedef struct {
   guint8 stale;
   guint8 queued;            /* its key is to be set before the sweep goes on */
   guint8 settled;           /* has its new level */
-  guint8 released;          /* a check of those that its old level held is due or done */
+  guint8 checked;           /* a stop for those that its old level held is due or done */
   gint64 open;              /* sum of usages of its open users, */
   LsPackedInt128 open_load; /* and of usage x cap */
+  gint64 least_cap;         /* no open user has a smaller one */
 } LsReached;
 
 /* What comes next in the sweep of levels. */

@@ -71,21 +71,27 @@ static LsStop pop_stop (LsSharing *sharing) {
   return top;
 }
 
+static LsReached *add_to_part (LsSharing *sharing, guint32 number) {
+  LsResource *resource = ls_resource_at (sharing, number);
+  LsReached reached = {.key = resource->level,
+                       .resource = number,
+                       .stale = TRUE,
+                       .checked = resource->level == LS_LEVEL_NONE,
+                       .least_cap = LS_RATE_MAX};
+  resource->place = sharing->part->len;
+  g_array_append_val (sharing->part, reached);
+  return ls_reached_at (sharing, resource->place);
+}
+
 void ls_sharing_reach (LsSharing *sharing, guint32 number, gboolean measure) {
   LsResource *resource = ls_resource_at (sharing, number);
-  LsReached *known = ls_sharing_in_part (sharing, number);
-  guint32 place = known ? resource->place : sharing->part->len;
-  if (!known) {
-    gboolean full = resource->level != LS_LEVEL_NONE;
-    LsReached reached = {
-        .key = resource->level, .resource = number, .stale = TRUE, .released = !full};
-    resource->place = place;
-    g_array_append_val (sharing->part, reached);
-    if (full)
-      push_stop (sharing, (guint64) resource->level << 1, place);
+  if (!ls_sharing_in_part (sharing, number)) {
+    add_to_part (sharing, number);
+    if (resource->level != LS_LEVEL_NONE)
+      push_stop (sharing, (guint64) resource->level << 1, resource->place);
   }
   if (measure)
-    queue_up (sharing, place);
+    queue_up (sharing, resource->place);
 }
 
 /* --- the level of one resource --- */
@@ -98,7 +104,7 @@ static LsInt128 list_users (LsSharing *sharing, LsResource *resource, gint64 fro
   g_array_set_size (sharing->users, resource->n_users);
   LsOpenUser *list = (LsOpenUser *) (gpointer) sharing->users->data;
   LsInt128 wanted = 0, open_load = 0;
-  gint64 open = 0;
+  gint64 open = 0, least_cap = LS_RATE_MAX;
   for (guint32 u = 0; u < resource->n_users; u++) {
     LsFlow *flow = ls_flow_at (sharing, users[u].flow);
     gint64 limit = flow->open ? flow->cap : flow->rate;
@@ -111,6 +117,7 @@ static LsInt128 list_users (LsSharing *sharing, LsResource *resource, gint64 fro
     if (flow->open) {
       open += users[u].amount;
       open_load += load;
+      least_cap = MIN (least_cap, limit);
     }
     if (limit < from || (capped && limit == from)) {
       *left -= load;
@@ -123,6 +130,7 @@ static LsInt128 list_users (LsSharing *sharing, LsResource *resource, gint64 fro
   if (reached) {
     reached->open = open;
     reached->open_load = open_load;
+    reached->least_cap = least_cap;
   }
   return wanted;
 }
@@ -163,15 +171,24 @@ static gint64 share (LsInt128 left, gint64 usage) {
   return level >= LS_LEVEL_NONE ? LS_LEVEL_NONE : (gint64) level;
 }
 
-/* A lower bound of what ls_sharing_measure would say, without looking at the users; LS_LEVEL_NONE is exact.
- * `total` off what is left pays for the rounding of those who rest at the level itself. */
-static gint64 bound_level (LsSharing *sharing, const LsReached *reached) {
-  LsResource *resource = ls_resource_at (sharing, reached->resource);
+/* What the open users may share, all others taking their rates. */
+static LsInt128 left_for_open (const LsResource *resource, const LsReached *reached) {
+  return ((LsInt128) resource->capacity << LS_USAGE_BITS) - resource->demand + resource->deficit +
+         reached->open_load;
+}
+
+/* A lower bound of what ls_sharing_measure would say from `from` on, without looking at the users;
+ * LS_LEVEL_NONE is exact. Once the old level is passed all rates but those of open users are below `from`.
+ * Before that, `total` off what is left pays for the rounding of those who rest at the level itself. */
+static gint64 bound_level (LsSharing *sharing, const LsReached *reached, gint64 from) {
+  const LsResource *resource = ls_resource_at (sharing, reached->resource);
   if (!ls_resource_overfilled (resource))
     return LS_LEVEL_NONE;
-  LsInt128 left = ((LsInt128) resource->capacity << LS_USAGE_BITS) - resource->demand +
-                  resource->deficit + reached->open_load - resource->total;
-  if (!reached->released && resource->held > 0) {
+  LsInt128 left = left_for_open (resource, reached);
+  if (resource->level < from)
+    return reached->open > 0 ? share (left, reached->open) : LS_LEVEL_NONE;
+  left -= resource->total;
+  if (resource->level != LS_LEVEL_NONE && resource->held > 0) {
     gint64 level =
         share (left + (LsInt128) resource->held * resource->level, resource->held + reached->open);
     if (level <= resource->level)
@@ -180,6 +197,29 @@ static gint64 bound_level (LsSharing *sharing, const LsReached *reached) {
   if (reached->open > 0)
     return share (left, reached->open);
   return left >= 0 ? LS_LEVEL_NONE : 0;
+}
+
+/* The exact level at or above `level`, which is a lower bound. `*exact` FALSE: only a better bound. */
+static gint64 sharpen (LsSharing *sharing, const LsReached *reached, gint64 level,
+                       gboolean *exact) {
+  const LsResource *resource = ls_resource_at (sharing, reached->resource);
+  *exact = FALSE;
+  if (resource->level < level && reached->open > 0 && ls_resource_overfilled (resource)) {
+    LsInt128 left = left_for_open (resource, reached);
+    gint64 bound = share (left, reached->open);
+    if (bound == level && reached->least_cap > level) {
+      *exact = TRUE;
+      return level;
+    }
+    if (share (left - resource->total, reached->open) > level)
+      return bound;
+  } else {
+    gint64 bound = bound_level (sharing, reached, MIN (level, resource->level));
+    if (bound > level)
+      return bound;
+  }
+  *exact = TRUE;
+  return ls_sharing_measure (sharing, reached->resource, level, NULL);
 }
 
 /* --- the sweep --- */
@@ -201,13 +241,28 @@ static void schedule (LsSharing *sharing, guint32 place, gint64 level, gboolean 
   const LsResource *resource = ls_resource_at (sharing, reached->resource);
   reached->key = level;
   reached->stale = !exact;
-  if (level > resource->level && !reached->released) {
-    reached->released = TRUE;
+  if (level > resource->level && !reached->checked) {
+    reached->checked = TRUE;
     if (resource->n_hinted > 0)
       push_stop (sharing, ((guint64) resource->level << 1) + 1, place);
   }
   if (level != LS_LEVEL_NONE)
     push_stop (sharing, (guint64) level << 1, place);
+}
+
+/* A resource that fills up at its level has lost load: it keeps the level, or lets those rise that it held. */
+static void reach_relieved (LsSharing *sharing, guint32 number) {
+  const LsResource *resource = ls_resource_at (sharing, number);
+  LsReached *reached = add_to_part (sharing, number);
+  if (ls_resource_overfilled (resource) &&
+      left_for_open (resource, reached) - resource->total < resource->held) {
+    push_stop (sharing, (guint64) resource->level << 1, resource->place);
+    return;
+  }
+  reached->key = LS_LEVEL_NONE;
+  reached->checked = TRUE;
+  if (resource->n_hinted > 0)
+    push_stop (sharing, ((guint64) resource->level << 1) + 1, resource->place);
 }
 
 /* A flow has come to rest at `level`, held by `holder`: others on its resources may get more. */
@@ -220,12 +275,12 @@ static void hold (LsSharing *sharing, guint32 number, gint64 level, guint32 hold
     guint32 other = flow->usages[i].resource;
     gint64 usage = flow->usages[i].usage;
     LsResource *resource = ls_resource_at (sharing, other);
-    if (!was_open && resource->level != LS_LEVEL_NONE)
-      ls_sharing_reach (sharing, other, FALSE);
     resource->deficit += ((LsInt128) before - level) * usage;
     if (!was_open && resource->level == before && before < flow->cap)
       resource->held -= usage;
     LsReached *reached = ls_sharing_in_part (sharing, other);
+    if (!reached && !was_open && resource->level != LS_LEVEL_NONE)
+      reach_relieved (sharing, other);
     if (!reached)
       continue;
     reached->stale |= reached->key > level;
@@ -286,6 +341,7 @@ static void rise (LsSharing *sharing, guint32 number) {
       continue;
     reached->open += flow->usages[i].usage;
     reached->open_load += (LsInt128) flow->cap * flow->usages[i].usage;
+    reached->least_cap = MIN (reached->least_cap, flow->cap);
   }
 }
 
@@ -317,7 +373,7 @@ static void empty_queue (LsSharing *sharing, gint64 from) {
     if (from == 0)
       schedule (sharing, place, ls_sharing_measure (sharing, reached->resource, 0, reached), TRUE);
     else
-      schedule (sharing, place, MAX (from, bound_level (sharing, reached)), FALSE);
+      schedule (sharing, place, MAX (from, bound_level (sharing, reached, from)), FALSE);
   }
   g_array_set_size (sharing->queue, 0);
 }
@@ -328,14 +384,10 @@ static void fill_up_to (LsSharing *sharing, LsStop stop) {
   if (reached->settled || reached->key != level)
     return;
   if (reached->stale) {
-    gint64 bound = bound_level (sharing, reached);
-    if (bound > level) {
-      schedule (sharing, stop.place, bound, FALSE);
-      return;
-    }
-    gint64 exact = ls_sharing_measure (sharing, reached->resource, level, NULL);
-    if (exact > level) {
-      schedule (sharing, stop.place, exact, TRUE);
+    gboolean exact;
+    gint64 next = sharpen (sharing, reached, level, &exact);
+    if (next > level) {
+      schedule (sharing, stop.place, next, exact);
       return;
     }
   }
