@@ -9,7 +9,8 @@
  * Invariants: no resource above capacity, exactly (integers). The result depends only on the set of
  *             flows, never on the order of arrival.
  * Cost:       a flow whose resources its users at full rate cannot overfill runs at its cap without
- *             a solve. Otherwise the connected part that changed, through overfilled resources only.
+ *             a solve. Otherwise what the changes reach: flows whose rate changes, and the resources
+ *             that they use (sharing_solve.c has the algorithm and why it is exact).
  * Left out:   time. Pure values in, values out.
  *
  * Ownership: usages are borrowed for the life of the flow.

@@ -1,4 +1,29 @@
-/* The sweep: see the header of sharing.h for the model. */
+/* Max-min sharing, second half: what a set of changes does to the rates, in one sweep of ascending levels.
+ *
+ * Definition: filling from nothing (sharing.h) gives every resource a level L_r, or none. Levels rise from
+ *             round to round also under rounding: what is fixed at or below a level leaves at least that
+ *             level to the rest. So the rates are the only ones with (1) x_f = min (c_f, L_r of its
+ *             resources) and (2) L_r = floor ((C_r - load of those below L_r, or at it by their own cap) /
+ *             usages of the rest), none if nobody is left. Both look at one flow or one resource only.
+ * Sweep:      changed resources are *reached*; stops in order of level, in a heap. A reached resource
+ *             stops where it may fill up: there it *settles*, and whoever would be faster is held; what
+ *             else a slowed flow uses is reached if it was full, above. If a resource does not fill up at
+ *             its old level, a later stop at that level looks at the flows whose `hint` it is: one that
+ *             another full resource holds as well stays, the others *rise*: they are open, and every
+ *             overfilled resource that they use is reached.
+ * Exactness:  by induction over levels. Below v all is final. A resource not reached has users as before
+ *             below v, so it fills at v if and only if its old level is v. A reached one is measured by (2)
+ *             with limits that are final below v and at least v above. A flow changes at the lesser of its
+ *             old and new rates; only levels above that can be affected, so nothing settled is met again,
+ *             and the order within a level does not matter: (2) counts those at v as not yet fixed.
+ * Bounds:     a resource keeps sums (demand, deficit, usages held at its level, usages and load of open
+ *             users), hence a lower bound of its next level in constant time; users are looked at when the
+ *             sweep gets there, and not even then once its old level lies below.
+ * Cost:       per flow that changes, its usages; per settled or released resource, its users; a heap
+ *             operation per stop. Nothing per resource or flow that is not reached, and no allocation once
+ *             warm. Flows that no overfilled resource touches never get here: they run at their caps.
+ * Left out:   resources with very many users might keep them sorted by rate.
+ */
 #include "engine/sharing_private.h"
 
 static void set_hint (LsSharing *sharing, LsFlow *flow, guint32 hint) {
