@@ -32,14 +32,24 @@ gint64 ls_account_busy_ps (LsEngine *e, guint32 rank) {
   return state->busy_ps + running;
 }
 
+/* The k-th entry of a stream, modulo LS_HISTORY. */
+static LsHistory *history_at (LsEngine *e, guint32 rank, guint stream, guint32 k) {
+  return &e->history[(gsize) (k % LS_HISTORY) * e->streams->len +
+                     ls_rank_at (e, rank)->first_stream + stream];
+}
+
 const LsHistory *ls_account_find (LsEngine *e, LsCause cause) {
   if (cause.rank == LS_NO_RANK || cause.ordinal < 0)
     return NULL;
-  guint32 first = (ls_rank_at (e, cause.rank)->first_stream + cause.stream) * LS_HISTORY;
-  const LsHistory *history = &g_array_index (e->history, LsHistory, first);
-  for (guint i = 0; i < LS_HISTORY; i++)
-    if (history[i].ordinal == cause.ordinal)
-      return &history[i];
+  /* The newest first: that is what causes mostly are. */
+  guint32 next = ls_stream_at (e, cause.rank, cause.stream)->history_next;
+  for (guint i = 1; i <= LS_HISTORY; i++) {
+    const LsHistory *entry = history_at (e, cause.rank, cause.stream, next + LS_HISTORY - i);
+    if (!entry->known)
+      return NULL;
+    if (entry->ordinal == cause.ordinal)
+      return entry;
+  }
   return NULL;
 }
 
@@ -87,8 +97,9 @@ guint8 ls_account_blame (LsEngine *e, LsCause cause, guint8 wait_part) {
 
 void ls_account_ended (LsEngine *e, guint32 rank, guint stream, const LsHistory *entry) {
   LsStream *st = ls_stream_at (e, rank, stream);
-  guint32 first = (ls_rank_at (e, rank)->first_stream + stream) * LS_HISTORY;
-  g_array_index (e->history, LsHistory, first + st->history_next) = *entry;
+  LsHistory *kept = history_at (e, rank, stream, st->history_next);
+  *kept = *entry;
+  kept->known = TRUE;
   st->history_next = (st->history_next + 1) % LS_HISTORY;
   if (stream != LS_MAIN_STREAM)
     return;
@@ -100,24 +111,24 @@ void ls_account_ended (LsEngine *e, guint32 rank, guint stream, const LsHistory 
 }
 
 void ls_account_memory (LsEngine *e, guint32 rank, guint kind, gint64 bytes, gint64 t_ps) {
-  LsRankState *state = ls_rank_at (e, rank);
+  LsRankMemory *memory = &e->memory[rank];
   LS_ASSERT (kind < LS_MEMORY_KINDS);
-  if (t_ps > state->memory_time_ps) {
-    if (state->memory_total > state->peak_total) {
-      state->peak_total = state->memory_total;
-      memcpy (state->peak_by_kind, state->memory, sizeof state->memory);
+  if (t_ps > memory->time_ps) {
+    if (memory->total > memory->peak_total) {
+      memory->peak_total = memory->total;
+      memcpy (memory->peak_by_kind, memory->now, sizeof memory->now);
     }
-    state->memory_time_ps = t_ps;
+    memory->time_ps = t_ps;
   }
-  state->memory[kind] += bytes;
-  state->memory_total += bytes;
-  LS_REQUIRE (state->memory[kind] >= 0, "rank %u releases more memory of kind %u than it holds",
-              rank, kind);
-  if (!state->observed)
+  memory->now[kind] += bytes;
+  memory->total += bytes;
+  LS_REQUIRE (memory->now[kind] >= 0, "rank %u releases more memory of kind %u than it holds", rank,
+              kind);
+  if (!ls_rank_at (e, rank)->observed)
     return;
   for (guint o = 0; o < e->n_observers; o++)
     if (e->observers[o]->memory)
-      e->observers[o]->memory (e->observer_selves[o], rank, kind, t_ps, state->memory[kind]);
+      e->observers[o]->memory (e->observer_selves[o], rank, kind, t_ps, memory->now[kind]);
 }
 
 void ls_account_claim (LsEngine *e, guint32 rank, guint stream, const LsOp *op) {

@@ -17,8 +17,7 @@ static guint16 stream_serving (LsEngine *e, guint32 rank, guint32 group) {
     const LsStreamCode *code = &state->program->streams[s];
     for (guint32 i = 0; i < code->n_instructions; i++) {
       guint16 slot = code->instructions[i].op.slot;
-      if (slot < state->slots->len &&
-          g_array_index (state->slots, LsSlotEntry, slot).group == group)
+      if (slot < state->n_slots && ls_slot_at (e, state, slot)->group == group)
         return (guint16) s;
     }
   }

@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/time.h"
 #include "engine/engine_private.h"
 #include "engine/holding.h"
@@ -16,7 +17,6 @@
 static void clear_rank (gpointer data) {
   LsRankState *state = data;
   ls_program_unref (state->program);
-  g_array_unref (state->slots);
 }
 
 static void clear_group (gpointer data) {
@@ -59,13 +59,14 @@ LsEngine *ls_engine_new (void) {
   e->resource_names = g_ptr_array_new_with_free_func (g_free);
   e->resource_per_s = array_of (sizeof (double), NULL);
   e->resource_device = array_of (sizeof (guint32), NULL);
-  e->resource_carried = array_of (sizeof (LsInt128), NULL);
+  e->resource_carried = g_array_new (FALSE, FALSE, sizeof (LsInt128));
   e->devices = array_of (sizeof (LsDevice), clear_device);
   e->dirty_devices = array_of (sizeof (guint32), NULL);
   e->sharers = array_of (sizeof (LsSharer), NULL);
-  e->ranks = array_of (sizeof (LsRankState), clear_rank);
-  e->streams = array_of (sizeof (LsStream), NULL);
-  e->history = array_of (sizeof (LsHistory), NULL);
+  e->ranks = g_array_new (FALSE, FALSE, sizeof (LsRankState));
+  g_array_set_clear_func (e->ranks, clear_rank);
+  e->streams = g_array_new (FALSE, FALSE, sizeof (LsStream));
+  e->slots = array_of (sizeof (LsSlotEntry), NULL);
   e->groups = array_of (sizeof (LsGroup), clear_group);
   e->channels = array_of (sizeof (LsChannel), clear_channel);
   e->channel_of = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
@@ -94,7 +95,7 @@ void ls_engine_free (LsEngine *e) {
     return;
   GArray *arrays[] = {e->resource_per_s,  e->resource_device, e->resource_carried,
                       e->devices,         e->dirty_devices,   e->sharers,
-                      e->ranks,           e->streams,         e->history,
+                      e->ranks,           e->streams,         e->slots,
                       e->groups,          e->channels,        e->messages,
                       e->free_messages,   e->activities,      e->starting,
                       e->free_activities, e->timers,          e->todo,
@@ -105,6 +106,8 @@ void ls_engine_free (LsEngine *e) {
   g_ptr_array_unref (e->resource_names);
   g_ptr_array_unref (e->tables);
   g_ptr_array_unref (e->outside_transfers);
+  g_free (e->history);
+  g_free (e->memory);
   g_hash_table_unref (e->channel_of);
   g_hash_table_unref (e->copy_of);
   ls_event_queue_free (e->queue);
@@ -118,12 +121,10 @@ guint ls_engine_add_resource (LsEngine *e, const char *name, double per_s) {
   guint32 number = ls_sharing_add_resource (e->sharing, ls_rate_from_per_s (per_s));
   guint32 none = LS_NONE;
   LsInt128 zero = 0;
-  LsPlace place = {.first = {LS_NONE, 0}};
   g_ptr_array_add (e->resource_names, g_strdup (name));
   g_array_append_val (e->resource_per_s, per_s);
   g_array_append_val (e->resource_device, none);
-  g_array_append_val (e->resource_carried, zero);
-  g_array_append_val (e->places, place);
+  ls_memory_append (e->resource_carried, &zero);
   return number;
 }
 
@@ -163,8 +164,7 @@ guint ls_engine_add_rank (LsEngine *e, LsProgram *program, guint device, guint h
                        .host_device = host_device == LS_NO_INDEX ? LS_NONE : host_device,
                        .host_weight = 1,
                        .first_stream = e->streams->len,
-                       .n_streams = program ? (guint16) program->n_streams : 0,
-                       .slots = array_of (sizeof (LsSlotEntry), NULL)};
+                       .n_streams = program ? (guint16) program->n_streams : 0};
   state.n_open = state.n_streams;
   e->n_open += state.n_streams;
   guint32 rank = e->ranks->len;
@@ -173,12 +173,9 @@ guint ls_engine_add_rank (LsEngine *e, LsProgram *program, guint device, guint h
                        .cause = {LS_NO_RANK, 0, -1},
                        .last_ordinal = -1,
                        .activity = LS_NONE};
-    LsHistory history = {.ordinal = -1};
-    g_array_append_val (e->streams, stream);
-    for (guint i = 0; i < LS_HISTORY; i++)
-      g_array_append_val (e->history, history);
+    ls_memory_append (e->streams, &stream);
   }
-  g_array_append_val (e->ranks, state);
+  ls_memory_append (e->ranks, &state);
   return rank;
 }
 
@@ -190,6 +187,13 @@ void ls_engine_count_holdings (LsEngine *e, guint n_tags) {
 
 void ls_engine_set_tag (LsEngine *e, guint rank, guint tag) {
   ls_rank_at (e, rank)->tag = tag;
+}
+
+void ls_engine_reserve (LsEngine *e, guint n_ranks, guint n_streams, guint n_resources) {
+  ls_memory_reserve (e->ranks, n_ranks);
+  ls_memory_reserve (e->streams, n_streams);
+  ls_memory_reserve (e->resource_carried, n_resources);
+  ls_sharing_reserve (e->sharing, n_resources);
 }
 
 void ls_engine_set_start (LsEngine *e, guint rank, gint64 start_ps) {
@@ -235,15 +239,29 @@ void ls_engine_set_host_weight (LsEngine *e, guint rank, guint weight) {
   ls_rank_at (e, rank)->host_weight = weight;
 }
 
+/* The slots of a rank lie together; those that cannot grow where they are move to the end. */
+static void grow_slots (LsEngine *e, LsRankState *state, guint n) {
+  const LsSlotEntry none = {LS_NONE, 0};
+  if (state->first_slot + state->n_slots != e->slots->len) {
+    guint32 first = e->slots->len;
+    for (guint i = 0; i < state->n_slots; i++) {
+      LsSlotEntry moved = *ls_slot_at (e, state, i);
+      g_array_append_val (e->slots, moved);
+    }
+    state->first_slot = first;
+  }
+  for (; state->n_slots < n; state->n_slots++)
+    g_array_append_val (e->slots, none);
+}
+
 void ls_engine_set_slot_at (LsEngine *e, guint rank, guint slot, guint number, guint position) {
-  GArray *slots = ls_rank_at (e, rank)->slots;
-  LsSlotEntry none = {LS_NONE, 0};
   LS_REQUIRE (position < ls_group_at (e, number)->n &&
                   ls_group_at (e, number)->ranks[position] == rank,
               "rank %u is not member %u of group %u", rank, position, number);
-  while (slots->len <= slot)
-    g_array_append_val (slots, none);
-  g_array_index (slots, LsSlotEntry, slot) = (LsSlotEntry){number, position};
+  LsRankState *state = ls_rank_at (e, rank);
+  if (slot >= state->n_slots)
+    grow_slots (e, state, slot + 1);
+  *ls_slot_at (e, state, slot) = (LsSlotEntry){number, position};
 }
 
 void ls_engine_set_slot (LsEngine *e, guint rank, guint slot, guint number) {
@@ -302,7 +320,7 @@ static void delay_end (LsEngine *e, guint32 rank, guint stream) {
   const LsOp *op = &ls_instruction_at (e, rank, stream, st->pc)->op;
   ls_account_release (e, rank, stream, op);
   LsHistory entry = {st->position, st->ready_ps, st->start_ps, e->now_ps,
-                     st->cause,    op->part,     op->part};
+                     st->cause,    op->part,     op->part,     TRUE};
   ls_account_ended (e, rank, stream, &entry);
   LsOpRecord record = ls_account_new_record (e, rank, stream, op, &entry, NULL, -1);
   if (ls_rank_at (e, rank)->observed)

@@ -34,6 +34,8 @@ guint ls_engine_device_sm (const LsEngine *engine, guint device);     /* resourc
 guint ls_engine_device_memory (const LsEngine *engine, guint device); /* resource number */
 /* A rank running `program` (NULL: passive) on `device`; `host_device` for LS_OP_HOST or LS_NO_INDEX. Returns its number. */
 guint ls_engine_add_rank (LsEngine *engine, LsProgram *program, guint device, guint host_device);
+/* How many of each there will be, over all ranks: a hint that saves time when there are very many. */
+void ls_engine_reserve (LsEngine *engine, guint n_ranks, guint n_streams, guint n_resources);
 /* The rank begins its program at `start_ps` >= 0 instead of 0; until then it is idle. Before the run. */
 void ls_engine_set_start (LsEngine *engine, guint rank, gint64 start_ps);
 /* Counts from now on which resources hold rates down (holding.h), for each of n tags and for all.

@@ -58,6 +58,8 @@ void ls_rounds_free (LsRounds *rounds, guint32 n);
 /* flight.c */
 void ls_flight_start (LsEngine *e, guint32 group, guint32 from, guint32 round,
                       const LsRoundMessage *message);
+/* Places for all resources that there are. */
+void ls_flights_prepare (LsEngine *e);
 void ls_flight_event (LsEngine *e, guint32 flight);
 void ls_flights_settle (LsEngine *e);
 /* Flows have joined on these resources: light flights that they may slow down become flows too. */

@@ -131,7 +131,9 @@ struct LsEngine {
   GArray *sharers;          /* LsSharer, scratch of device.c */
   GArray *ranks;            /* LsRankState */
   GArray *streams;          /* LsStream */
-  GArray *history;          /* LsHistory, LS_HISTORY per stream */
+  GArray *slots;            /* LsSlotEntry, of all ranks */
+  LsHistory *history;       /* from the start: [k x number of streams + stream], k < LS_HISTORY */
+  LsRankMemory *memory;     /* from the start: by rank */
   GArray *groups;           /* LsGroup */
   GArray *channels;         /* LsChannel */
   GHashTable *channel_of;
@@ -140,7 +142,7 @@ struct LsEngine {
   GArray *activities; /* LsActivity */
   GArray *free_activities;
   GArray *starting;             /* guint32 activities that begin to load at this instant */
-  GArray *places;               /* LsPlace by resource */
+  GArray *places;               /* LsPlace by resource; none before messages */
   GArray *flights;              /* LsFlight */
   GArray *free_flights;         /* guint32 */
   GArray *flights_to_go;        /* guint32 flights that start, or begin to load, at this instant */
@@ -174,6 +176,9 @@ static inline LsRankState *ls_rank_at (LsEngine *e, guint32 rank) {
 }
 static inline LsStream *ls_stream_at (LsEngine *e, guint32 rank, guint stream) {
   return &((LsStream *) (gpointer) e->streams->data)[ls_rank_at (e, rank)->first_stream + stream];
+}
+static inline LsSlotEntry *ls_slot_at (LsEngine *e, const LsRankState *state, guint slot) {
+  return &((LsSlotEntry *) (gpointer) e->slots->data)[state->first_slot + slot];
 }
 static inline LsDevice *ls_device_at (LsEngine *e, guint32 device) {
   return &((LsDevice *) (gpointer) e->devices->data)[device];

@@ -8,6 +8,7 @@
  * Cost:       O(1) per operation, no allocation. Streams to advance are queued, so chains of ends at
  *             one instant do not recurse.
  */
+#include "base/memory.h"
 #include "engine/engine_private.h"
 
 #define MAX_CONTROL_STEPS (1u << 20)
@@ -77,11 +78,10 @@ gint64 ls_executor_work_ps (LsEngine *e, guint32 rank, guint stream, gint64 ordi
 }
 
 LsSlotEntry ls_executor_slot (LsEngine *e, guint32 rank, const LsOp *op) {
-  GArray *slots = ls_rank_at (e, rank)->slots;
-  LS_REQUIRE (op->slot < slots->len &&
-                  g_array_index (slots, LsSlotEntry, op->slot).group != LS_NONE,
+  const LsRankState *state = ls_rank_at (e, rank);
+  LS_REQUIRE (op->slot < state->n_slots && ls_slot_at (e, state, op->slot)->group != LS_NONE,
               "rank %u has no group in slot %u", rank, op->slot);
-  return g_array_index (slots, LsSlotEntry, op->slot);
+  return *ls_slot_at (e, state, op->slot);
 }
 
 guint32 ls_executor_peer (LsEngine *e, guint32 rank, const LsOp *op, LsSlotEntry slot) {
@@ -208,6 +208,10 @@ void ls_executor_start_rank (LsEngine *e, guint32 rank) {
 }
 
 void ls_executor_start (LsEngine *e) {
+  /* Zeroed, and untouched until something is written: most ranks never need all of it. */
+  e->history = g_new0 (LsHistory, MAX ((gsize) e->streams->len * LS_HISTORY, 1u));
+  ls_memory_advise (e->history, sizeof (LsHistory) * LS_HISTORY * e->streams->len);
+  e->memory = g_new0 (LsRankMemory, MAX (e->ranks->len, 1u));
   for (guint32 rank = 0; rank < e->ranks->len; rank++) {
     const LsRankState *state = ls_rank_at (e, rank);
     if (state->start_ps <= e->now_ps)

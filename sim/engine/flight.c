@@ -40,6 +40,12 @@ void ls_flight_start (LsEngine *e, guint32 group, guint32 from, guint32 round,
   g_array_append_val (e->flights_to_go, number);
 }
 
+void ls_flights_prepare (LsEngine *e) {
+  const LsPlace place = {.first = {LS_NONE, 0}};
+  while (e->places->len < e->resource_per_s->len)
+    g_array_append_val (e->places, place);
+}
+
 static inline LsLightLink *link_at (LsEngine *e, LsLightUse use) {
   return &ls_flight_at (e, use.flight)->links[use.usage];
 }
@@ -52,6 +58,8 @@ static gboolean try_light (LsEngine *e, guint32 number) {
     return FALSE;
   for (guint32 i = 0; i < flight->n_usages; i++) {
     LsUsage usage = flight->usages[i];
+    if (usage.resource >= e->places->len)
+      return FALSE; /* added after the collective began */
     LsInt128 room =
         ls_sharing_room (e->sharing, usage.resource) - ls_place_at (e, usage.resource)->light;
     if (room < (LsInt128) flight->cap * usage.usage)
@@ -118,7 +126,11 @@ static void make_heavy (LsEngine *e, guint32 number) {
 }
 
 void ls_flights_make_way (LsEngine *e, guint32 n_usages, const LsUsage *usages) {
+  if (e->places->len == 0)
+    return;
   for (guint32 i = 0; i < n_usages; i++) {
+    if (usages[i].resource >= e->places->len)
+      continue;
     const LsPlace *place = ls_place_at (e, usages[i].resource);
     while (place->first.flight != LS_NONE &&
            ls_sharing_room (e->sharing, usages[i].resource) < place->light)
@@ -127,7 +139,11 @@ void ls_flights_make_way (LsEngine *e, guint32 n_usages, const LsUsage *usages) 
 }
 
 void ls_flights_weigh (LsEngine *e, guint32 resource) {
+  if (e->places->len == 0)
+    return;
   if (resource != LS_NONE) {
+    if (resource >= e->places->len)
+      return;
     const LsPlace *place = ls_place_at (e, resource);
     while (place->first.flight != LS_NONE)
       make_heavy (e, place->first.flight);

@@ -24,11 +24,12 @@ typedef enum {
 
 /* A past operation of a stream that was not a kernel: what idle time behind it is charged to. */
 typedef struct {
-  gint64 ordinal; /* -1: empty */
+  gint64 ordinal;
   gint64 ready_ps, start_ps, end_ps;
   LsCause cause;
   guint8 part;  /* for start..end */
   guint8 blame; /* for ready..start */
+  guint8 known; /* FALSE: empty */
 } LsHistory;
 
 typedef struct {
@@ -68,10 +69,10 @@ typedef struct {
   guint32 first_stream;
   guint16 n_streams, n_open; /* streams not finished */
   gboolean observed;
-  gboolean steady; /* the work function need not be asked */
-  gint64 start_ps; /* its streams begin */
-  guint32 tag;     /* for holding.h */
-  GArray *slots;   /* LsSlotEntry */
+  gboolean steady;             /* the work function need not be asked */
+  gint64 start_ps;             /* its streams begin */
+  guint32 tag;                 /* for holding.h */
+  guint32 first_slot, n_slots; /* in LsEngine.slots */
   /* account of the main stream */
   gint64 parts_ps[LS_MAX_PARTS];
   gint64 accounted_ps; /* parts sum to this */
@@ -79,11 +80,14 @@ typedef struct {
   gint64 caused_wait_ps;
   LsInt128 flops;
   gint64 sent_bytes, received_bytes;
-  /* memory */
-  gint64 memory[LS_MEMORY_KINDS], memory_total;
-  gint64 peak_total, peak_by_kind[LS_MEMORY_KINDS];
-  gint64 memory_time_ps;
 } LsRankState;
+
+/* What the memory of a rank holds. Apart, so that ranks that claim nothing cost nothing. */
+typedef struct {
+  gint64 now[LS_MEMORY_KINDS], total;
+  gint64 peak_total, peak_by_kind[LS_MEMORY_KINDS];
+  gint64 time_ps; /* of the last claim or release */
+} LsRankMemory;
 
 typedef struct {
   guint32 group, position;

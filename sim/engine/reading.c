@@ -103,31 +103,33 @@ double ls_engine_flops (const LsEngine *e, guint rank) {
 }
 
 gint64 ls_engine_memory_peak (const LsEngine *e, guint rank, gint64 *by_kind) {
-  const LsRankState *state = rank_state (e, rank);
-  gboolean now_is_peak = state->memory_total > state->peak_total;
+  static const LsRankMemory nothing; /* before the start */
+  const LsRankMemory *memory = e->memory ? &e->memory[rank] : &nothing;
+  gboolean now_is_peak = memory->total > memory->peak_total;
   if (by_kind)
-    memcpy (by_kind, now_is_peak ? state->memory : state->peak_by_kind, sizeof state->memory);
-  return now_is_peak ? state->memory_total : state->peak_total;
+    memcpy (by_kind, now_is_peak ? memory->now : memory->peak_by_kind, sizeof memory->now);
+  return now_is_peak ? memory->total : memory->peak_total;
 }
 
 gint64 ls_engine_memory_now (const LsEngine *e, guint rank, guint kind) {
-  return rank_state (e, rank)->memory[kind];
+  return e->memory ? e->memory[rank].now[kind] : 0;
 }
 
 gsize ls_engine_rank_size_bytes (const LsEngine *e) {
   gsize streams = e->ranks->len ? (e->streams->len + e->ranks->len - 1) / e->ranks->len : 0;
-  return sizeof (LsRankState) + streams * (sizeof (LsStream) + LS_HISTORY * sizeof (LsHistory));
+  return sizeof (LsRankState) + sizeof (LsRankMemory) +
+         streams * (sizeof (LsStream) + LS_HISTORY * sizeof (LsHistory));
 }
 
 static void check_memory (LsEngine *e, guint32 rank) {
   const LsRankState *state = rank_state (e, rank);
   gint64 sum = 0, parts = 0;
   for (guint k = 0; k < LS_MEMORY_KINDS; k++)
-    sum += state->memory[k];
+    sum += ls_engine_memory_now (e, rank, k);
   for (guint p = 0; p < LS_MAX_PARTS; p++)
     parts += state->parts_ps[p];
-  LS_REQUIRE (sum == state->memory_total, "rank %u: memory by kind does not sum to its total",
-              rank);
+  LS_REQUIRE (!e->memory || sum == e->memory[rank].total,
+              "rank %u: memory by kind does not sum to its total", rank);
   LS_REQUIRE (parts == state->accounted_ps, "rank %u: parts do not sum to the time accounted",
               rank);
   LS_REQUIRE (state->accounted_ps <= e->now_ps, "rank %u: accounted beyond now", rank);

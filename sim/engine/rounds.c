@@ -110,6 +110,7 @@ void ls_rounds_start (LsEngine *e, guint32 number, LsCachedTransfer *cached,
   if (!group->rounds)
     group->rounds = rounds_new (group->n);
   LsRounds *rounds = group->rounds;
+  ls_flights_prepare (e);
   LS_REQUIRE (rounds->n_open == 0, "a group runs two collectives at once");
   rounds->cached = cached;
   rounds->meeting = *meeting;

@@ -1,11 +1,13 @@
 /* Max-min fair sharing of transfers: see sharing.h for model and method. */
 #include "engine/sharing_private.h"
 
+#include "base/memory.h"
+
 LsSharing *ls_sharing_new (void) {
   LsSharing *sharing = g_new0 (LsSharing, 1);
   GArray **numbers[] = {&sharing->free_flows, &sharing->opened, &sharing->queue};
 
-  sharing->resources = g_array_new (FALSE, TRUE, sizeof (LsResource));
+  sharing->resources = g_array_new (FALSE, FALSE, sizeof (LsResource));
   sharing->flows = g_array_new (FALSE, TRUE, sizeof (LsFlow));
   for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
     *numbers[i] = g_array_new (FALSE, TRUE, sizeof (guint32));
@@ -34,8 +36,12 @@ void ls_sharing_free (LsSharing *sharing) {
 
 guint32 ls_sharing_add_resource (LsSharing *sharing, gint64 capacity) {
   LsResource resource = {.capacity = capacity, .level = LS_LEVEL_NONE};
-  g_array_append_val (sharing->resources, resource);
+  ls_memory_append (sharing->resources, &resource);
   return sharing->resources->len - 1;
+}
+
+void ls_sharing_reserve (LsSharing *sharing, guint n_resources) {
+  ls_memory_reserve (sharing->resources, n_resources);
 }
 
 gint64 ls_sharing_capacity (const LsSharing *sharing, guint32 resource) {

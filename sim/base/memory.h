@@ -1,0 +1,14 @@
+/* Memory in large pieces: fewer page faults, which cost a first touch more than the work it is for.
+ *
+ * Model:      advice to the kernel (transparent huge pages). It changes no result and may do nothing.
+ */
+#pragma once
+
+#include <glib.h>
+
+/* `data` of `bytes` will be written from end to end; nothing happens below 1 MB. */
+void ls_memory_advise (gpointer data, gsize bytes);
+/* Room for `n` elements in all; the array does not clear what it grows by. */
+void ls_memory_reserve (GArray *array, guint n);
+/* Appends one element, and advises on the new block when the array has moved to a larger one. */
+void ls_memory_append (GArray *array, gconstpointer element);
