@@ -20,7 +20,7 @@
   "scatter send_recv barrier"
 #define ALGORITHMS                                                                \
   "auto ring bidirectional tree binomial halving doubling bruck direct pairwise " \
-  "hierarchical nvls"
+  "hierarchical nvls sharp torus"
 
 static const LsOption options[] = {
     {"sizes", 0, LS_OPTION_STRING, "SIZES",
@@ -415,7 +415,7 @@ static gboolean as_wished (const Task *task, const Line *line, GError **error) {
   g_set_error (
       error, LS_ERROR, LS_ERROR_USAGE,
       "%s does no %s on these ranks: hierarchical needs several nodes with the same number "
-      "of ranks, two or more; nvls switches that reduce",
+      "of ranks, two or more; nvls and sharp switches that reduce; torus a whole one",
       wanted, ls_collective_op_name (task->op));
   return FALSE;
 }

@@ -1,4 +1,5 @@
 /* Rows of collectives: which cluster they mean, and how long the operation takes alone on it. */
+#include <math.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -6,12 +7,14 @@
 #include "base/quantity.h"
 #include "cli/predict.h"
 #include "cli/scenario.h"
+#include "hw/nics.h"
 #include "hw/nodes.h"
 #include "net/net.h"
 
 typedef struct {
   const LsNode *node;
   guint nodes, per_node;
+  gboolean roce;
   guint nics; /* stated adapters per node, 0: the preset's */
   double nic_gbit_s;
   gboolean no_in_network;
@@ -107,10 +110,15 @@ static char *read_job (const LsCsv *csv, guint row, Job *job) {
   if (nodes * per_node != ranks || ranks < 2)
     return g_strdup ("nodes x gpus_per_node is not the number of ranks");
   job->node = find_node (gpu, (guint) per_node, fabric);
+  if (job->node && strstr (job->node->name, "nvl72") && nodes > 1) { /* trays; a node is a rack */
+    nodes = ceil (ranks / job->node->gpus);
+    per_node = ranks / nodes;
+  }
   if (!job->node)
     return g_strdup_printf ("no node preset has %u of %s", (guint) per_node, gpu->name);
   job->nodes = (guint) nodes;
   job->per_node = (guint) per_node;
+  job->roce = strstr (fabric, "roce") != NULL;
   job->no_in_network = strstr (fabric, "nvls_enable=0") || strstr (fabric, "ring");
   job->descriptor.bytes = (gint64) bytes;
   job->descriptor.algorithm = LS_ALGORITHM_AUTO;
@@ -125,9 +133,12 @@ static char *write_scenario (const Job *job) {
                           "lockstep: 1\ncluster:\n  groups:\n    main:\n      nodes: %u\n      "
                           "node:\n        preset: %s\n",
                           job->nodes, job->node->name);
+  g_autofree char *nic = g_strdup_printf ("roce-%.0f", job->nic_gbit_s);
+  g_autofree char *preset =
+      job->roce && ls_nic_find (nic, NULL) ? g_strdup_printf ("preset: %s, ", nic) : g_strdup ("");
   if (job->nics > 0)
-    g_string_append_printf (yaml, "        nics: {compute: {count: %u, rate: %.6g Gb/s}}\n",
-                            job->nics, job->nic_gbit_s);
+    g_string_append_printf (yaml, "        nics: {compute: {%scount: %u, rate: %.6g Gb/s}}\n",
+                            preset, job->nics, job->nic_gbit_s);
   if (job->no_in_network)
     g_string_append (yaml, "        intra: {in_network: false}\n");
   return g_string_free (yaml, FALSE);

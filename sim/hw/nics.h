@@ -12,6 +12,9 @@ typedef struct {
   double bytes_per_s;   /* one direction; 400 Gb/s = 50e9 */
   LsSourced efficiency; /* achieved by large messages / data sheet (headers, flow control) */
   LsSourced latency_s;  /* through the adapter, one way */
+  /* Of a round of a collective: no less than step_s however small the message; fill_s more until c bytes
+   * fill its buffers: fill_s x c / (c + fill_bytes). 0: what the protocol says. */
+  LsSourced step_s, fill_s, fill_bytes;
   const char *source;
   LsFactStatus status;
 } LsNic;

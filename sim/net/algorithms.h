@@ -44,6 +44,13 @@ guint ls_parts_hierarchical (const LsGroupShape *shape, LsCollectiveOp op);
 gboolean ls_fits_nvls (const LsGroupShape *shape, LsCollectiveOp op);
 gboolean ls_write_nvls (const LsGroupShape *shape, LsCollectiveOp op, LsSchedule *schedule);
 guint ls_parts_nvls (const LsGroupShape *shape, LsCollectiveOp op);
+gboolean ls_fits_sharp (const LsGroupShape *shape, LsCollectiveOp op);
+gboolean ls_write_sharp (const LsGroupShape *shape, LsCollectiveOp op, LsSchedule *schedule);
+
+/* torus.c */
+gboolean ls_fits_torus (const LsGroupShape *shape, LsCollectiveOp op);
+gboolean ls_write_torus (const LsGroupShape *shape, LsCollectiveOp op, LsSchedule *schedule);
+guint ls_parts_torus (const LsGroupShape *shape, LsCollectiveOp op);
 
 /* closed_forms.c: on one switch of equal ports. */
 double ls_closed_ring (LsCollectiveOp op, guint n, double bytes, double a, double b);

@@ -55,6 +55,7 @@ typedef struct {
   double efficiency; /* of links; 0: as fitted for the link */
   gint64 launch_ps;  /* < 0: as fitted */
   gint64 hop_ps;     /* one round inside the node; < 0: the protocol's */
+  double ll_efficiency, ll128_efficiency, nvls_efficiency; /* of links; 0: as fitted */
   gboolean messages; /* collectives inside it run as single messages */
 } LsNodeSpec;
 

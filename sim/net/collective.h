@@ -43,7 +43,9 @@ typedef enum { LS_COLLECTIVE_OPS (LS_ENUM_COLLECTIVE) LS_N_COLLECTIVE_OPS } LsCo
   X (DIRECT, "direct")               \
   X (PAIRWISE, "pairwise")           \
   X (HIERARCHICAL, "hierarchical")   \
-  X (NVLS, "nvls")
+  X (NVLS, "nvls")                   \
+  X (SHARP, "sharp")                 \
+  X (TORUS, "torus")
 
 #define LS_ENUM_ALGORITHM(id, name) LS_ALGORITHM_##id,
 typedef enum { LS_COLLECTIVE_ALGORITHMS (LS_ENUM_ALGORITHM) LS_N_ALGORITHMS } LsAlgorithm;

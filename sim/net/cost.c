@@ -38,9 +38,12 @@ gboolean ls_cost_allows (const LsGroupShape *shape, const LsAlgorithmRecord *alg
 double ls_cost_link_share (const LsGroupShape *shape, const LsAlgorithmRecord *algorithm,
                            gboolean switched, LsProtocol protocol) {
   const LsLinkTuning *tuning = tuning_of (shape);
+  const LsNodeSpec *node = ls_group_spec (shape, 0);
   double share = 1;
   if (protocol == LS_PROTOCOL_IDEAL)
     return 1;
+  if (switched && node->nvls_efficiency > 0)
+    return node->nvls_efficiency;
   if (switched)
     return tuning->nvls_share.value > 0 ? tuning->nvls_share.value
                                         : 0.8; /* assumption: as NVLink 4, 5 */
@@ -49,9 +52,9 @@ double ls_cost_link_share (const LsGroupShape *shape, const LsAlgorithmRecord *a
   if (shape->n == 2)
     share *= tuning->pair_share.value;
   if (protocol == LS_PROTOCOL_LL)
-    share *= tuning->ll_efficiency.value;
+    share *= node->ll_efficiency > 0 ? node->ll_efficiency : tuning->ll_efficiency.value;
   else if (protocol == LS_PROTOCOL_LL128)
-    share *= tuning->ll128_efficiency.value;
+    share *= node->ll128_efficiency > 0 ? node->ll128_efficiency : tuning->ll128_efficiency.value;
   return share;
 }
 
@@ -84,8 +87,20 @@ static double inside_hop_s (const LsGroupShape *shape, const LsAlgorithmRecord *
 /* NCCL's network constants were taken on InfiniBand: only what an adapter adds over that counts. */
 #define INFINIBAND_ADAPTER_S 0.6e-6 /* source: ConnectX-6, hw/nics.c */
 
+/* What a transport asks for beside the protocol: a least time per step, and filling its buffers. */
+static double transport_hop_s (const LsFabricSpec *fabric, const LsNic *nic, double hop,
+                               double chunk) {
+  double step = fabric->step_ps >= 0 ? ls_time_s_from_ps (fabric->step_ps)
+                : nic != NULL        ? nic->step_s.value
+                                     : 0;
+  hop = MAX (hop, step);
+  if (nic != NULL && nic->fill_s.value > 0)
+    hop += nic->fill_s.value * chunk / (chunk + nic->fill_bytes.value);
+  return hop;
+}
+
 static double across_hop_s (const LsGroupShape *shape, const LsAlgorithmRecord *algorithm,
-                            LsProtocol protocol) {
+                            LsProtocol protocol, double chunk) {
   const LsNodeSpec *node = ls_group_spec (shape, 0);
   const LsNicSet *set = ls_node_compute_nics (node);
   const LsFabricSpec *fabric = ls_cluster_fabric (shape->topology->cluster, set->fabric);
@@ -94,17 +109,18 @@ static double across_hop_s (const LsGroupShape *shape, const LsAlgorithmRecord *
   double hop = ls_time_s_from_ps (shape->path_ps);
   if (protocol == LS_PROTOCOL_IDEAL)
     return hop;
-  hop += ls_protocol_net_hop_s (protocol, is_tree (algorithm));
-  if (set->nic != NULL && set->nic->latency_s.value > INFINIBAND_ADAPTER_S)
-    hop += 2 * (set->nic->latency_s.value - INFINIBAND_ADAPTER_S);
-  return hop;
+  double ends = ls_protocol_net_hop_s (protocol, is_tree (algorithm));
+  if (set->nic != NULL && set->nic->step_s.value <= 0 &&
+      set->nic->latency_s.value > INFINIBAND_ADAPTER_S)
+    ends += 2 * (set->nic->latency_s.value - INFINIBAND_ADAPTER_S);
+  return hop + transport_hop_s (fabric, set->nic, ends, chunk);
 }
 
 double ls_cost_hop_s (const LsGroupShape *shape, const LsAlgorithmRecord *algorithm, LsHop hop,
                       gboolean switched, LsProtocol protocol, double chunk, gint64 bytes) {
   if (hop == LS_HOP_NONE)
     return 0;
-  return hop == LS_HOP_NET ? across_hop_s (shape, algorithm, protocol)
+  return hop == LS_HOP_NET ? across_hop_s (shape, algorithm, protocol, chunk)
                            : inside_hop_s (shape, algorithm, hop, switched, protocol, chunk, bytes);
 }
 

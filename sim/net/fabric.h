@@ -90,6 +90,7 @@ typedef struct {
   gboolean in_network;   /* the switches reduce and copy (SHARP) */
   double efficiency;     /* of adapters on it; 0: the adapter's own */
   gint64 hop_ps;         /* one round over it, all included; < 0: the protocol's plus the path */
+  gint64 step_ps;        /* least time of a round of collectives at both ends; < 0: the adapter's */
   gboolean messages;     /* collectives over it run as single messages */
 } LsFabricSpec;
 

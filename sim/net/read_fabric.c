@@ -56,8 +56,10 @@ static void warn_keys (LsClusterReader *reader, const char *base, const LsFabric
   }
   if (fabric->routing != LS_ROUTING_STATIC)
     ls_cluster_read_no_effect (reader, base, "routes", "only static routing follows them");
-  if (ls_cluster_read_has (reader, base, "tuning.hop"))
+  if (ls_cluster_read_has (reader, base, "tuning.hop")) {
     ls_cluster_read_no_effect (reader, base, "hop_latency", "tuning.hop includes the switches");
+    ls_cluster_read_no_effect (reader, base, "tuning.step", "tuning.hop includes the ends");
+  }
 }
 
 static void read_sizes (LsClusterReader *reader, const char *base, LsFabricSpec *fabric) {
@@ -94,7 +96,10 @@ static void read_fabric (LsClusterReader *reader, const char *name) {
       .in_network = ls_cluster_read_bool (reader, base, "in_network"),
       .efficiency = ls_cluster_read_quantity (reader, base, "tuning.efficiency", 0),
       .hop_ps = ls_cluster_read_time_ps (reader, base, "tuning.hop", -1),
+      .step_ps = ls_cluster_read_time_ps (reader, base, "tuning.step", -1),
   };
+  g_autofree char *model = ls_cluster_read_key (base, "tuning.model");
+  fabric.messages = ls_config_is_word (config, model, "message");
   read_sizes (reader, base, &fabric);
   if (fabric.kind == LS_FABRIC_TORUS) {
     fabric.n_dimensions = ls_cluster_read_dimensions (reader, base, fabric.size, fabric.wrap);
@@ -121,7 +126,8 @@ void ls_cluster_read_fabrics (LsClusterReader *reader) {
                            .spine_radix = 64,
                            .oversubscription = 1,
                            .spine_oversubscription = 1,
-                           .hop_ps = -1};
+                           .hop_ps = -1,
+                           .step_ps = -1};
     g_array_append_val (reader->fabrics, fabric);
     g_ptr_array_add (reader->names, fabric.name);
   }

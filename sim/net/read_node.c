@@ -252,6 +252,18 @@ static void read_tuning (LsClusterReader *reader, const char *base, LsNodeSpec *
   node->efficiency = ls_cluster_read_quantity (reader, base, "tuning.efficiency", 0);
   node->launch_ps = ls_cluster_read_time_ps (reader, base, "tuning.launch", -1);
   node->hop_ps = ls_cluster_read_time_ps (reader, base, "tuning.hop", -1);
+  g_autofree char *model = ls_cluster_read_key (base, "tuning.model");
+  node->messages = ls_config_is_word (reader->config, model, "message");
+  if (node->ideal) {
+    static const char *const of_nccl[] = {"tuning.ll_efficiency", "tuning.ll128_efficiency",
+                                          "tuning.nvls_efficiency"};
+    for (guint i = 0; i < G_N_ELEMENTS (of_nccl); i++)
+      ls_cluster_read_no_effect (reader, base, of_nccl[i], "the protocol is ideal");
+    return;
+  }
+  node->ll_efficiency = ls_cluster_read_quantity (reader, base, "tuning.ll_efficiency", 0);
+  node->ll128_efficiency = ls_cluster_read_quantity (reader, base, "tuning.ll128_efficiency", 0);
+  node->nvls_efficiency = ls_cluster_read_quantity (reader, base, "tuning.nvls_efficiency", 0);
 }
 
 gboolean ls_cluster_read_node (LsClusterReader *reader, const char *base, LsNodeSpec *node) {

@@ -107,12 +107,16 @@ void ls_schedule_append (LsSchedule *schedule, const LsSchedule *other, gboolean
   }
 }
 
+void ls_schedule_append_rounds (LsSchedule *schedule, const LsSchedule *other) {
+  LS_REQUIRE (other->segments->len == 1, "%u segments", other->segments->len);
+  for (guint r = 0; r < other->rounds->len; r++)
+    append_round (schedule, other, ls_schedule_round_at (other, r), FALSE);
+}
+
 void ls_schedule_append_joined (LsSchedule *schedule, const LsSchedule *other) {
   LS_REQUIRE (other->segments->len == 1, "%u segments", other->segments->len);
-  const LsSegment *segment = ls_schedule_segment_at (other, 0);
   ls_schedule_append (schedule, other, TRUE);
-  for (guint r = 0; r < segment->n_rounds; r++)
-    append_round (schedule, other, ls_schedule_round_at (other, r), FALSE);
+  ls_schedule_append_rounds (schedule, other);
 }
 
 /* Where block `at` of `parts` begins, without overflow. */

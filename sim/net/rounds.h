@@ -66,6 +66,8 @@ void ls_schedule_move (LsSchedule *schedule, guint from, guint to, guint first, 
 /* Appends `other` as it is, or backwards in time: senders receive, the last round comes first, copies
  * become reductions. A reduce-scatter is an all-gather backwards, a reduce a broadcast. */
 void ls_schedule_append (LsSchedule *schedule, const LsSchedule *other, gboolean backwards);
+/* Appends the rounds of the only segment of `other` to the last segment. */
+void ls_schedule_append_rounds (LsSchedule *schedule, const LsSchedule *other);
 /* Appends the only segment of `other` backwards and then as it is, as one segment. */
 void ls_schedule_append_joined (LsSchedule *schedule, const LsSchedule *other);
 

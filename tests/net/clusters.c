@@ -12,7 +12,8 @@ LsCluster *test_cluster (const TestCluster *test) {
                          .leaf_radix = test->leaf_radix > 0 ? test->leaf_radix : 64,
                          .oversubscription =
                              test->oversubscription > 0 ? test->oversubscription : 1,
-                         .hop_ps = test->alpha_across_ps};
+                         .hop_ps = test->alpha_across_ps,
+                         .step_ps = -1};
   LsNodeGroup group = {.name = (char *) "main", .nodes = test->nodes};
   group.node = (LsNodeSpec){.gpu = ls_accelerator_find ("h100-sxm-80gb", NULL),
                             .gpus = test->gpus,
@@ -52,7 +53,8 @@ LsCluster *test_preset (const char *preset, guint nodes) {
                          .rails = (guint) MAX (1, row->nics),
                          .leaf_radix = 64,
                          .oversubscription = 1,
-                         .hop_ps = -1};
+                         .hop_ps = -1,
+                         .step_ps = -1};
   return ls_cluster_new_from (&group, 1, &fabric, 1, NULL);
 }
 
