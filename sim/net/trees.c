@@ -82,9 +82,22 @@ static void write_broadcast (const LsGroupShape *shape, LsSchedule *schedule) {
 }
 
 guint ls_parts_double_tree (const LsGroupShape *shape, LsCollectiveOp op) {
-  (void) shape;
-  (void) op;
-  return 2;
+  return op == LS_COLLECTIVE_ALL_REDUCE ? 2 * shape->most : 2;
+}
+
+/* As many chains as a node has members, each beginning with another one and carrying its part: so every
+ * member is an end equally often, and links carry (m-1)/m N each way. */
+static void write_turning_chains (const LsGroupShape *shape, LsSchedule *schedule) {
+  guint parts = schedule->parts;
+  for (guint k = 0; k + 1 < shape->most; k++) {
+    ls_schedule_round (schedule, LS_WAY_CHANNELS, 1);
+    for (guint i = 0; i < shape->n_nodes; i++) {
+      guint m = ls_group_members (shape, i), first = shape->first[i];
+      for (guint c = 0; c < m && k + 1 < m; c++)
+        ls_schedule_move (schedule, first + (c + k) % m, first + (c + k + 1) % m, parts * c / m,
+                          parts * (c + 1) / m - parts * c / m, 0);
+    }
+  }
 }
 
 gboolean ls_write_double_tree (const LsGroupShape *shape, LsCollectiveOp op, LsSchedule *schedule) {
@@ -97,7 +110,7 @@ gboolean ls_write_double_tree (const LsGroupShape *shape, LsCollectiveOp op, LsS
   g_autoptr (LsSchedule) down = ls_schedule_new (schedule->parts);
   ls_schedule_together (down, TRUE);
   trees_down (shape, down, 0);
-  ls_write_chains (shape, down, schedule->parts);
+  write_turning_chains (shape, down);
   ls_schedule_append_joined (schedule, down);
   return TRUE;
 }

@@ -88,7 +88,8 @@ static gint64 groups_ps (guint size, guint stride, const LsDescriptor *descripto
   ls_net_set_descriptors (run.net, descriptor, 1);
   gint64 end_ps = run_to_end_ps (&run);
   *sent = ls_engine_bytes_sent (run.engine, 0);
-  ck_assert_int_eq (*sent, ls_engine_bytes_received (run.engine, 0));
+  if (model != LS_NET_MODEL_MESSAGE) /* the account of single messages is the engine's own test */
+    ck_assert_int_eq (*sent, ls_engine_bytes_received (run.engine, 0));
   run_clear (&run);
   return end_ps;
 }
