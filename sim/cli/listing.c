@@ -185,20 +185,43 @@ static GPtrArray *workload_rows (void) {
     GPtrArray *rows = rows_new (); \
     list (row) return rows;        \
   }
-#define COLLECTIVE_ROW(ID, word) add (rows, word, ls_meaning_collective (LS_COLLECTIVE_##ID));
 #define SCHEDULE_ROW(ID, word) add (rows, word, ls_meaning_schedule (LS_SCHEDULE_##ID));
 #define RECOMPUTE_ROW(ID, word) add (rows, word, ls_meaning_recompute (LS_RECOMPUTE_##ID));
 #define OPTIMIZER_ROW(ID, word) add (rows, word, ls_meaning_optimizer (LS_OPTIMIZER_##ID));
 #define PART_ROW(ID, word) add (rows, word, ls_meaning_part (LS_PART_##ID));
 #define MEMORY_ROW(ID, word) add (rows, word, ls_meaning_memory (LS_MEMORY_##ID));
 #define KIND_ROW(ID, word, class) add (rows, word, ls_meaning_kind (LS_KIND_##ID));
-WORD_ROWS (operation_rows, LS_COLLECTIVE_OPS, COLLECTIVE_ROW)
 WORD_ROWS (schedule_rows, LS_SCHEDULES, SCHEDULE_ROW)
 WORD_ROWS (recompute_rows, LS_RECOMPUTE_MODES, RECOMPUTE_ROW)
 WORD_ROWS (optimizer_rows, LS_OPTIMIZERS, OPTIMIZER_ROW)
 WORD_ROWS (part_rows, LS_PARTS, PART_ROW)
 WORD_ROWS (memory_rows, LS_MEMORY, MEMORY_ROW)
 WORD_ROWS (kind_rows, LS_KINDS, KIND_ROW)
+
+/* How nccl-tests turn a time into bus bandwidth; NULL: not theirs. */
+static char *bus_factor (LsCollectiveOp op) {
+  if (op == LS_COLLECTIVE_ALL_REDUCE)
+    return g_strdup ("busbw = size / time x 2 (n-1)/n");
+  if (ls_collective_is_group (op) && ls_collective_bus_factor (op, 2) < 1)
+    return g_strdup ("busbw = size / time x (n-1)/n");
+  return ls_collective_is_group (op) || op == LS_COLLECTIVE_SEND_RECV
+             ? g_strdup ("busbw = size / time")
+             : NULL;
+}
+
+static GPtrArray *operation_rows (void) {
+  GPtrArray *rows = rows_new ();
+
+  for (guint op = 0; op < LS_N_COLLECTIVE_OPS; op++) {
+    LsListRow *row = add (rows, ls_collective_op_name ((LsCollectiveOp) op),
+                          ls_meaning_collective ((LsCollectiveOp) op));
+
+    row->figures = bus_factor ((LsCollectiveOp) op);
+    if (row->figures)
+      row->notes = g_strdup ("bus bandwidth as in nccl-tests, doc/PERFORMANCE.md");
+  }
+  return rows;
+}
 
 static GPtrArray *algorithm_rows (void) {
   GPtrArray *rows = rows_new ();

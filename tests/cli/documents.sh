@@ -13,4 +13,9 @@ fi
 run 0 help --scenario
 cmp -s out "$SOURCE_DIR/docs/scenario.md" ||
   fail "docs/scenario.md is out of date: build/lockstep help --scenario -o docs/scenario.md --force"
+# docs/network.md lists every algorithm with its formula
+run 0 list algorithms --names
+for name in $(grep -v '^auto$' out); do
+  grep -q "^| $name | " "$SOURCE_DIR/docs/network.md" || fail "docs/network.md does not list $name"
+done
 finish
