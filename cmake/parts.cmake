@@ -3,7 +3,7 @@
 # External libraries of single parts; every part has GLib and GSL. Only sim/trace and sim/study
 # speak SQLite, only sim/config reads YAML, only sim/learn unpacks gzip.
 set (LS_EXTRA_config dep_fyaml)
-set (LS_EXTRA_learn dep_zlib $<$<STREQUAL:${LS_BLAS},openblas>:dep_openblas>)
+set (LS_EXTRA_learn dep_zlib)
 set (LS_EXTRA_trace dep_sqlite3 Threads::Threads)
 set (LS_EXTRA_study dep_sqlite3 Threads::Threads)
 set (LS_EXTRA_cli dep_sqlite3)
@@ -23,7 +23,6 @@ foreach (part IN LISTS LS_PARTS)
   endif ()
 endforeach ()
 
-# OpenBLAS stands before GSL in the link line, so its CBLAS functions are the ones used.
 if (TARGET ls_learn AND LS_BLAS STREQUAL "openblas")
   target_compile_definitions (ls_learn PRIVATE LS_BLAS_OPENBLAS)
 endif ()

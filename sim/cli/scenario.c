@@ -158,6 +158,21 @@ static void read_campaign (LsScenario *scenario) {
     g_clear_pointer (&scenario->campaign, ls_campaign_plan_free);
 }
 
+/* Keys of learning that only some policies use. */
+static void mark_learning (LsScenario *scenario) {
+  const LsWorkload *workload = scenario->workload;
+  const char *policy =
+      workload && workload->update.active ? workload->update.spec.policy->name : "";
+
+  if (!workload)
+    return;
+  if (strcmp (policy, "diloco") != 0)
+    ls_config_no_effect (scenario->config, "learn.outer", "only with update.policy diloco");
+  if (!g_str_has_prefix (policy, "easgd"))
+    ls_config_no_effect (scenario->config, "learn.elastic",
+                         "only with update.policy easgd, easgd-sync");
+}
+
 /* Builds the parts from what the builder has; each part checks its own keys. */
 static void resolve (LsScenario *scenario, LsConfigBuilder *builder) {
   scenario->config = ls_config_builder_build (builder, scenario->errors);
@@ -171,8 +186,10 @@ static void resolve (LsScenario *scenario, LsConfigBuilder *builder) {
   if (scenario->cluster && ls_config_has (scenario->config, "jobs"))
     read_jobs (scenario);
   read_campaign (scenario);
-  if (ls_config_has (scenario->config, "learn"))
+  if (ls_config_has (scenario->config, "learn")) {
     scenario->learn = ls_learn_settings_new (scenario->config, scenario->errors);
+    mark_learning (scenario);
+  }
   if (scenario->workload)
     ls_config_warn_unused (scenario->config, scenario->errors);
 }
