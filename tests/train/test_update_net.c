@@ -131,7 +131,7 @@ static void watch_reads (gpointer self, const LsUpdateRecord *r) {
   torn->torn += torn->read[r->worker][0] != torn->read[r->worker][1] ? 1 : 0;
 }
 
-/* Two servers with ports of their own: halves of a model are read at different instants. */
+/* Two servers, one on the node of a worker: halves of a model are read at different instants. */
 START_TEST (sharded_servers_give_torn_reads) {
   static const LsUpdateSink sink = {.update = watch_reads};
   Torn torn = {0};
@@ -140,7 +140,7 @@ START_TEST (sharded_servers_give_torn_reads) {
   run_text (&f,
             CLUSTER
             "workload: {model: {kind: timed, compute: {dist: exponential, mean: 1 s}, "
-            "parameters: 1 G}, precision: fp32, parallel: {data: 3}, update: {policy: async, "
+            "parameters: 1 G}, precision: fp32, parallel: {data: 4}, update: {policy: async, "
             "servers: {nodes: \"main[3-4]\", shards: 2}}, stop: {updates: 2000}}\n",
             &sink, &torn);
   ck_assert_uint_gt (torn.reads, 1900);

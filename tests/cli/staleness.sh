@@ -1,0 +1,23 @@
+#!/bin/sh
+# Studies of staleness in short form: those that need no data set run to their end, and come out as they
+# should; all of them are legal scenarios.
+# shellcheck source=tests/cli/lib/common.sh
+. "$SOURCE_DIR/tests/cli/lib/common.sh"
+for file in "$SOURCE_DIR"/workloads/staleness/*.yaml; do
+  run 0 check "$file"
+done
+study="$SOURCE_DIR/tools/staleness-study"
+files="$SOURCE_DIR/workloads/staleness/random-against-constant.yaml"
+sh "$study" "$files" >table 2>err || fail "the study fails: $(cat err)"
+# Constant delay 7 is unstable at 0.3 (limit 0.209), geometric delay is not (limit 0.566).
+grep -q '^| constant |.*| - | - |$' table || fail "constant delay does not diverge at 0.3"
+grep -q '^| geometric |.*| - | - |$' table && fail "geometric delay diverges at 0.3"
+# The summary of a run of updates.
+run 0 run "$files" --trace none --json --set workload.stop.updates=1000
+grep -q '"workers": 8' out || fail "no workers in the summary"
+grep -q '"updates": 1000' out || fail "no updates in the summary"
+# The log is in the trace.
+run 0 run "$files" -o run.db -q --set workload.stop.updates=100
+run 0 query run.db "SELECT count(*) FROM update_log WHERE operation='apply'" --format csv
+grep -q '^100$' out || fail "the log does not have 100 applied gradients"
+finish
