@@ -147,7 +147,8 @@ static gboolean build (LsCli *cli, Run *run, GError **error) {
     jobs[run->n_jobs] = (LsSimulationJob){scenario->n_jobs > 1 ? job->name : NULL, job->workload,
                                           built, job->start_ps};
   }
-  const LsSimulationOptions how = {.fold = folds (cli, run)};
+  const LsSimulationOptions how = {.fold = folds (cli, run),
+                                   .factor_of_rank = scenario->factor_of_rank};
   run->simulation =
       ls_simulation_new_with (scenario->cluster, jobs, run->n_jobs, scenario->seed, &how);
   return TRUE;

@@ -8,18 +8,13 @@
 #include "config/output.h"
 #include "config/path.h"
 #include "config/tables.h"
+#include "faults/stragglers.h"
 #include "train/update_keys.h"
 
 LsConfigSchema *ls_scenario_schema (void) {
-  const LsConfigKey *const tables[] = {ls_config_keys,
-                                       ls_cluster_keys,
-                                       ls_workload_keys,
-                                       ls_update_keys,
-                                       ls_failure_keys,
-                                       ls_campaign_keys,
-                                       ls_learn_keys,
-                                       ls_config_later_keys,
-                                       NULL};
+  const LsConfigKey *const tables[] = {
+      ls_config_keys,  ls_cluster_keys,  ls_workload_keys, ls_update_keys,       ls_stragglers_keys,
+      ls_failure_keys, ls_campaign_keys, ls_learn_keys,    ls_config_later_keys, NULL};
 
   return ls_config_schema_new (tables);
 }
@@ -43,6 +38,7 @@ void ls_scenario_free (LsScenario *scenario) {
   ls_learn_settings_free (scenario->learn);
   ls_step_times_free (scenario->step_times);
   ls_campaign_plan_free (scenario->campaign);
+  g_free (scenario->factor_of_rank);
   ls_cluster_free (scenario->cluster);
   ls_config_free (scenario->config);
   ls_config_errors_free (scenario->errors);
@@ -173,6 +169,25 @@ static void mark_learning (LsScenario *scenario) {
                          "only with update.policy easgd, easgd-sync");
 }
 
+/* Slow ranks, numbered over all jobs. Asynchronous and timed workers draw their own times. */
+static void read_stragglers (LsScenario *scenario) {
+  g_autoptr (GArray) gpus = g_array_new (FALSE, FALSE, sizeof (guint));
+
+  for (guint j = 0; j < scenario->n_jobs; j++) {
+    const LsWorkload *workload = scenario->jobs[j].workload;
+
+    if (workload->update.active) {
+      ls_config_no_effect (scenario->config, "faults.stragglers",
+                           "workers with an update policy have workload.compute");
+      return;
+    }
+    g_array_append_vals (gpus, workload->gpu_of_rank, workload->layout.ranks);
+  }
+  scenario->factor_of_rank =
+      ls_stragglers_read (scenario->config, scenario->errors, scenario->cluster,
+                          (const guint *) (gconstpointer) gpus->data, gpus->len);
+}
+
 /* Builds the parts from what the builder has; each part checks its own keys. */
 static void resolve (LsScenario *scenario, LsConfigBuilder *builder) {
   scenario->config = ls_config_builder_build (builder, scenario->errors);
@@ -190,6 +205,8 @@ static void resolve (LsScenario *scenario, LsConfigBuilder *builder) {
     scenario->learn = ls_learn_settings_new (scenario->config, scenario->errors);
     mark_learning (scenario);
   }
+  if (scenario->workload)
+    read_stragglers (scenario);
   if (scenario->workload)
     ls_config_warn_unused (scenario->config, scenario->errors);
 }

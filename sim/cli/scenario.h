@@ -34,6 +34,7 @@ typedef struct {
   LsCampaignPlan *campaign; /* NULL: no campaign, or a faulty one */
   LsStepTimes *step_times;  /* of the campaign */
   LsLearnSettings *learn;   /* NULL: no learn section, or a faulty one */
+  gint64 *factor_of_rank;   /* over all jobs: see LsSimulationOptions; NULL: no stragglers */
   guint64 seed;
   char *name; /* for file names: stems of the files, joined by dashes */
 } LsScenario;
