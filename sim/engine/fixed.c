@@ -6,8 +6,10 @@
 #include "base/assert.h"
 
 gint64 ls_rate_from_per_s (double units_per_s) {
-  LS_REQUIRE (isfinite (units_per_s) && units_per_s >= 0 && units_per_s < 1.28e14,
-              "capacity of %g units/s is out of range", units_per_s);
+  LS_REQUIRE (isfinite (units_per_s) && units_per_s >= 0, "capacity of %g units/s is out of range",
+              units_per_s);
+  if (units_per_s >= 1.28e14)
+    return LS_RATE_MAX;
   return (gint64) rint (units_per_s * 1e-12 * (double) LS_RATE_ONE);
 }
 

@@ -25,7 +25,8 @@ __extension__ typedef unsigned __int128 LsUint128;
 #define LS_USAGE_ONE (G_GINT64_CONSTANT (1) << LS_USAGE_BITS)
 #define LS_RATE_MAX G_MAXINT64
 
-/* Capacity in units per second (finite, >= 0, below 1.28e14) -> fixed point, rounded to nearest. */
+/* Capacity in units per second (finite, >= 0) -> fixed point, rounded to nearest; 1.28e14 (the trunks of a
+ * pod of thousands of GPUs, taken together) and more is the greatest that there is. */
 gint64 ls_rate_from_per_s (double units_per_s);
 double ls_rate_to_per_s (gint64 rate);
 /* A fraction or multiple (finite, >= 0, below 8e6) -> fixed point, rounded to nearest. */

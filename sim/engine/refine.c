@@ -38,7 +38,8 @@ typedef struct {
 struct LsRefinement {
   guint32 n;
   guint64 *labels; /* of nodes */
-  GArray *edges;   /* Edge */
+  Edge *edges;
+  guint32 n_edges, edges_size;
 };
 
 /* What one run works on. */
@@ -62,7 +63,6 @@ LsRefinement *ls_refinement_new (guint32 n_nodes) {
   LsRefinement *refinement = g_new0 (LsRefinement, 1);
   refinement->n = n_nodes;
   refinement->labels = g_new0 (guint64, MAX (n_nodes, 1u));
-  refinement->edges = g_array_new (FALSE, FALSE, sizeof (Edge));
   return refinement;
 }
 
@@ -70,7 +70,7 @@ void ls_refinement_free (LsRefinement *refinement) {
   if (refinement == NULL)
     return;
   g_free (refinement->labels);
-  g_array_unref (refinement->edges);
+  g_free (refinement->edges);
   g_free (refinement);
 }
 
@@ -80,18 +80,18 @@ void ls_refinement_set_label (LsRefinement *refinement, guint32 node, guint64 la
 }
 
 void ls_refinement_reserve (LsRefinement *refinement, guint32 n_edges) {
-  guint32 n = refinement->edges->len;
-  if (n_edges <= n)
+  if (n_edges <= refinement->edges_size)
     return;
-  g_array_set_size (refinement->edges, n_edges);
-  g_array_set_size (refinement->edges, n);
+  refinement->edges_size = n_edges;
+  refinement->edges = g_renew (Edge, refinement->edges, n_edges);
 }
 
 void ls_refinement_add_edge (LsRefinement *refinement, guint32 a, guint32 b, guint64 label) {
   LS_REQUIRE (a < refinement->n && b < refinement->n, "an edge from %u to %u of %u", a, b,
               refinement->n);
-  Edge edge = {a, b, label};
-  g_array_append_val (refinement->edges, edge);
+  if (refinement->n_edges == refinement->edges_size)
+    ls_refinement_reserve (refinement, MAX (64u, 2 * refinement->edges_size));
+  refinement->edges[refinement->n_edges++] = (Edge){a, b, label};
 }
 
 /* --- the graph as arcs ------------------------------------------------------------------------ */
@@ -130,8 +130,8 @@ static guint32 label_index (Labels *labels, guint64 value) {
 }
 
 static void make_arcs (Work *work, const LsRefinement *refinement) {
-  const Edge *edges = (const Edge *) (gconstpointer) refinement->edges->data;
-  guint32 n = work->n, n_edges = refinement->edges->len;
+  const Edge *edges = refinement->edges;
+  guint32 n = work->n, n_edges = refinement->n_edges;
   Labels labels = {.values = g_array_new (FALSE, FALSE, sizeof (guint64))};
   g_autofree guint32 *next = g_new0 (guint32, (gsize) n + 1);
 

@@ -393,14 +393,15 @@ static void add_unit (Scan *scan, LsFoldUnit unit) {
   unit.label = scan->label;
   if (unit.n_touches > 0)
     mark_members (scan, &unit, number);
-  for (guint i = 0; i < scan->touched->len; i++) {
+  g_array_set_size (fold->touches, unit.first_touch + unit.n_touches);
+  LsFoldTouch *touches = &g_array_index (fold->touches, LsFoldTouch, unit.first_touch);
+  for (guint i = 0; i < unit.n_touches; i++) {
     guint32 r = g_array_index (scan->touched, guint32, i);
-    LsFoldTouch touch = {r, scan->hash[r]};
+    touches[i] = (LsFoldTouch){r, scan->hash[r]};
     fold->demand[r] =
         add_saturating (fold->demand[r], add_saturating (scan->need[r], scan->most[r]));
     scan->hash[r] = scan->need[r] = scan->most[r] = 0;
     note_owner (scan, r, number);
-    g_array_append_val (fold->touches, touch);
   }
   g_array_append_val (fold->units, unit);
 }
@@ -420,18 +421,13 @@ static void add_group (Scan *scan, guint32 number) {
 }
 
 static void scan_clear (Scan *scan) {
-  gpointer arrays[] = {scan->hash,         scan->need,           scan->most,    scan->unit_of_rank,
-                       scan->unit_of_node, scan->member_on_node, scan->owned,   scan->known_owner,
-                       scan->rank_of_gpu,  scan->first_of_node,  scan->of_node, scan->ordinal,
-                       scan->node_type,
-                       scan->stands,
-                       scan->stands_known,
-                       scan->block_number,
-                       scan->block_stamp,
-                       scan->pod_number,
-                       scan->pod_stamp,
-                       scan->position_on_node,
-                       scan->node_stamp};
+  gpointer arrays[] = {
+      scan->hash,         scan->need,           scan->most,         scan->unit_of_rank,
+      scan->unit_of_node, scan->member_on_node, scan->owned,        scan->known_owner,
+      scan->rank_of_gpu,  scan->first_of_node,  scan->of_node,      scan->ordinal,
+      scan->node_type,    scan->stands,         scan->stands_known, scan->block_number,
+      scan->block_stamp,  scan->pod_number,     scan->pod_stamp,    scan->position_on_node,
+      scan->node_stamp};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_free (arrays[i]);
   g_array_unref (scan->touched);

@@ -7,9 +7,9 @@
 #include <time.h>
 
 static const BenchSection *const sections[] = {
-    &bench_queue, &bench_step,     &bench_fsdp,   &bench_gpt3,     &bench_memory,
-    &bench_trace, &bench_campaign, &bench_churn,  &bench_messages, &bench_ring,
-    &bench_learn, &bench_topology, &bench_updates};
+    &bench_queue, &bench_step,     &bench_fsdp,    &bench_gpt3,     &bench_memory,
+    &bench_trace, &bench_campaign, &bench_churn,   &bench_messages, &bench_ring,
+    &bench_learn, &bench_topology, &bench_updates, &bench_fold};
 
 double bench_cpu_s (void) {
   struct timespec now;

@@ -14,7 +14,7 @@ typedef struct {
 
 extern const BenchSection bench_learn, bench_queue, bench_step, bench_fsdp, bench_gpt3,
     bench_memory, bench_trace, bench_campaign, bench_churn, bench_messages, bench_ring,
-    bench_updates;
+    bench_updates, bench_fold;
 extern const BenchSection bench_topology;
 
 double bench_cpu_s (void);
