@@ -10,6 +10,7 @@
 #include "cli/queries.h"
 #include "cli/scenario.h"
 #include "config/schema.h"
+#include "faults/fault_presets.h"
 #include "hw/catalogue.h"
 #include "net/algorithm.h"
 #include "net/protocol.h"
@@ -293,6 +294,34 @@ static GPtrArray *distribution_rows (void) {
   return rows;
 }
 
+/* Published failure rates, cause by cause, as mean lifetimes of a component. */
+static GPtrArray *fault_rows (void) {
+  GPtrArray *rows = rows_new ();
+
+  for (guint i = 0; i < ls_fault_preset_count (); i++) {
+    const LsFaultPreset *preset = ls_fault_preset_get (i);
+    LsListRow *row = add (rows, preset->name, preset->summary);
+
+    row->notes = g_strdup (preset->source);
+    for (guint c = 0; c < preset->n_causes; c++) {
+      LsFailureSource source = ls_fault_preset_source (preset, c, preset->gpus_per_node);
+      LsFact lifetime = {.field = preset->causes[c].name,
+                         .value = ls_distribution_mean (&source.lifetime),
+                         .dimension = LS_DIMENSION_TIME,
+                         .status = LS_FACT_DERIVED,
+                         .source = preset->source};
+      g_array_append_val (row->facts, lifetime);
+    }
+    add_source (row, "repair", "lognormal, by cause where it is published", preset->repair_source);
+  }
+  return rows;
+}
+
+#define MEANING_ROW(ID, word, meaning) add (rows, word, meaning);
+WORD_ROWS (component_rows, LS_COMPONENTS, MEANING_ROW)
+WORD_ROWS (recovery_rows, LS_RECOVERIES, MEANING_ROW)
+WORD_ROWS (campaign_part_rows, LS_CAMPAIGN_PARTS, MEANING_ROW)
+
 static GPtrArray *command_rows (void) {
   GPtrArray *rows = rows_new ();
 
@@ -322,6 +351,10 @@ static const struct {
     {"optimizers", "optimizers", optimizer_rows},
     {"policies", "update policies", policy_rows},
     {"distributions", "distributions of times", distribution_rows},
+    {"faults", "published failure rates", fault_rows},
+    {"components", "components that fail", component_rows},
+    {"recoveries", "what a job does after a failure", recovery_rows},
+    {"campaign-parts", "parts that a campaign's time is split into", campaign_part_rows},
     {"parts", "parts that a step's time is split into", part_rows},
     {"memory", "kinds of memory", memory_rows},
     {"kinds", "kinds of traced operations", kind_rows},

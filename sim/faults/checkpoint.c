@@ -6,7 +6,7 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "faults/reshard.h"
-#include "net/net.h"
+#include "net/fold.h"
 #include "train/memory.h"
 #include "train/stage.h"
 
@@ -61,17 +61,61 @@ static LsProgram *program_new (LsOpKind kind, guint16 descriptor) {
   return program;
 }
 
-/* The groups of the data axis. */
-static void add_groups (const Bench *bench, LsEngine *engine) {
-  const LsLayout *layout = &bench->workload->layout;
-  g_autofree guint *ranks = g_new (guint, layout->data);
+/* What does nothing: ranks that others write for. */
+static LsProgram *idle_program_new (void) {
+  return program_new (LS_OP_MEMORY, LS_NO_INDEX);
+}
 
-  for (guint i = 0; i < ls_layout_n_groups (layout, LS_AXIS_DATA); i++) {
-    ls_layout_members (layout, LS_AXIS_DATA, i, ranks);
-    guint group = ls_engine_add_group (engine, ranks, layout->data, LS_AXIS_DATA);
-    for (guint k = 0; k < layout->data; k++)
-      ls_engine_set_slot (engine, ranks[k], 0, group);
+/* The groups of the data axis; their members' lists go to `lists`. */
+static LsFoldGroup *groups_new (const LsLayout *layout, guint *lists, guint *n) {
+  *n = ls_layout_n_groups (layout, LS_AXIS_DATA);
+  LsFoldGroup *groups = g_new0 (LsFoldGroup, MAX (*n, 1u));
+
+  for (guint i = 0; i < *n; i++) {
+    guint *members = &lists[(gsize) i * layout->data];
+    ls_layout_members (layout, LS_AXIS_DATA, i, members);
+    groups[i] = (LsFoldGroup){.n = layout->data, .ranks = members, .axis = LS_AXIS_DATA};
   }
+  return groups;
+}
+
+/* All ranks on an engine, without folding. */
+static void install (const LsFoldInput *input, LsEngine *engine) {
+  for (guint rank = 0; rank < input->n_ranks; rank++)
+    ls_engine_add_rank (engine, input->programs[input->kind_of_rank[rank]],
+                        input->gpu_of_rank[rank], LS_NO_INDEX);
+  for (guint i = 0; i < input->n_groups; i++) {
+    const LsFoldGroup *group = &input->groups[i];
+    guint number = ls_engine_add_group (engine, group->ranks, group->n, group->axis);
+    for (guint k = 0; k < group->n; k++)
+      ls_engine_set_slot (engine, group->ranks[k], 0, number);
+  }
+}
+
+/* Until the last one is done: one rank of each class, or all where they cannot be folded. */
+static gint64 run_us (const LsCluster *cluster, const LsFoldInput *input) {
+  const char *why;
+  g_autoptr (GError) error = NULL;
+  LsFold *fold = ls_fold_new (cluster, input, &why);
+  LsEngine *engine = ls_engine_new ();
+  LsNet *net = NULL;
+
+  if (fold != NULL)
+    ls_fold_install (fold, engine);
+  else {
+    net = ls_net_new (cluster, engine);
+    install (input, engine);
+    ls_net_set_ranks (net, input->gpu_of_rank, input->n_ranks);
+    ls_net_set_descriptors (net, input->descriptors, input->n_descriptors);
+    ls_engine_set_expander (engine, ls_net_expander (), net);
+  }
+  gboolean good = ls_engine_run (engine, G_MAXINT64, NULL, &error);
+  LS_REQUIRE (good, "checkpoint: %s", error->message);
+  gint64 us = us_of (ls_engine_now_ps (engine));
+  ls_engine_free (engine);
+  ls_net_free (net);
+  ls_fold_free (fold);
+  return us;
 }
 
 /* Bytes of a stage's operation; 0: none. */
@@ -80,13 +124,14 @@ typedef gint64 (*BytesFunc) (const Bench *bench, const Part *part);
 /* `first_only`: only the first replica's ranks take part. */
 static gint64 measure_us (const Bench *bench, LsCollectiveOp op, BytesFunc bytes,
                           gboolean first_only) {
-  const LsWorkload *workload = bench->workload;
-  const LsLayout *layout = &workload->layout;
+  const LsLayout *layout = &bench->workload->layout;
   gboolean group = op <= LS_COLLECTIVE_BARRIER;
   g_autofree LsDescriptor *descriptors = g_new0 (LsDescriptor, layout->pipeline);
+  g_autofree guint *kinds = g_new (guint, layout->ranks), *lists = g_new (guint, layout->ranks);
+  g_autofree LsFoldGroup *groups = NULL;
   g_autoptr (GPtrArray) programs =
       g_ptr_array_new_with_free_func ((GDestroyNotify) ls_program_unref);
-  g_autoptr (GError) error = NULL;
+  guint n_groups = 0;
 
   if (group && layout->data == 1)
     return 0;
@@ -95,24 +140,23 @@ static gint64 measure_us (const Bench *bench, LsCollectiveOp op, BytesFunc bytes
     g_ptr_array_add (programs,
                      program_new (group ? LS_OP_COLLECTIVE : LS_OP_COPY, (guint16) stage));
   }
-  LsEngine *engine = ls_engine_new ();
-  LsNet *net = ls_net_new (bench->cluster, engine);
+  g_ptr_array_add (programs, idle_program_new ());
   for (guint rank = 0; rank < layout->ranks; rank++) {
     LsCoordinates at = ls_layout_coordinates (layout, rank);
-    ls_engine_add_rank (engine, first_only && at.data > 0 ? NULL : programs->pdata[at.stage],
-                        workload->gpu_of_rank[rank], LS_NO_INDEX);
+    kinds[rank] = first_only && at.data > 0 ? layout->pipeline : at.stage;
   }
   if (group)
-    add_groups (bench, engine);
-  ls_net_set_ranks (net, workload->gpu_of_rank, layout->ranks);
-  ls_net_set_descriptors (net, descriptors, layout->pipeline);
-  ls_engine_set_expander (engine, ls_net_expander (), net);
-  gboolean good = ls_engine_run (engine, G_MAXINT64, NULL, &error);
-  LS_REQUIRE (good, "checkpoint: %s", error->message);
-  gint64 us = us_of (ls_engine_now_ps (engine));
-  ls_engine_free (engine);
-  ls_net_free (net);
-  return us;
+    groups = groups_new (layout, lists, &n_groups);
+  const LsFoldInput input = {.n_ranks = layout->ranks,
+                             .gpu_of_rank = bench->workload->gpu_of_rank,
+                             .kind_of_rank = kinds,
+                             .n_kinds = programs->len,
+                             .programs = (LsProgram *const *) programs->pdata,
+                             .n_groups = n_groups,
+                             .groups = groups,
+                             .n_descriptors = layout->pipeline,
+                             .descriptors = descriptors};
+  return run_us (bench->cluster, &input);
 }
 
 static gint64 shard_bytes (const Bench *bench, const Part *part) {
