@@ -79,20 +79,30 @@ char *ls_config_suggest_key (const LsSchemaNode *root, const LsSchemaNode *map, 
   return ls_config_list_keys (map);
 }
 
+static gboolean is_required (const LsSchemaNode *map, const char *alias) {
+  g_auto (GStrv) segments = g_strsplit (alias, ".", -1);
+  const LsSchemaNode *node = ls_schema_walk (map, segments);
+
+  return node != NULL && node->row != NULL && (node->row->flags & LS_CONFIG_REQUIRED) != 0;
+}
+
 char *ls_config_short_forms (const LsSchemaNode *map, const char *key) {
   const GPtrArray *children = ls_schema_children (map);
   g_autoptr (GPtrArray) words = g_ptr_array_new ();
   g_autofree char *list = NULL;
+  gboolean fills = FALSE;
 
   for (guint i = 0; i < children->len; i++) {
     const LsSchemaNode *child = children->pdata[i];
     gsize length = strlen (key);
 
     if (child->alias != NULL && strncmp (child->alias, key, length) == 0 &&
-        child->alias[length] == '.')
+        child->alias[length] == '.') {
       g_ptr_array_add (words, child->name);
+      fills = fills || is_required (map, child->alias);
+    }
   }
-  if (words->len == 0)
+  if (!fills)
     return g_strdup ("");
   g_ptr_array_add (words, NULL);
   list = g_strjoinv (", ", (char **) words->pdata);

@@ -12,7 +12,8 @@ G_BEGIN_DECLS
  * elsewhere, or "; keys here are a, b, c" (transfer full). */
 char *ls_config_suggest_key (const LsSchemaNode *root, const LsSchemaNode *map, const char *key);
 
-/* " (short forms: nodes, node)" for keys that short forms fill, or "" (transfer full). */
+/* " (short: nodes, node)" for a key that short forms fill, or "" (transfer full). Short forms of
+ * nothing that must be there do not fill it: `placement` alone makes no workload. */
 char *ls_config_short_forms (const LsSchemaNode *map, const char *key);
 
 /* "; keys are a, b, c" of a map, or "" (transfer full). */

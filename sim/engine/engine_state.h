@@ -1,4 +1,5 @@
-/* State of a running engine as a whole, of its transfers and meetings: plain records, shared by the engine's own files only.
+/* State of a running engine as a whole and of its transfers: plain records, shared by the engine's own
+ * files only. Streams and ranks are in rank_state.h, groups and messages in meeting_state.h.
  *
  * Arrays are addressed by number, never by pointers kept across calls: they may move when they grow.
  */
@@ -7,8 +8,8 @@
 #include "base/assert.h"
 #include "engine/engine.h"
 #include "engine/event_queue.h"
+#include "engine/meeting_state.h"
 #include "engine/rank_state.h"
-#include "engine/rounds_state.h"
 #include "engine/sharing.h"
 
 typedef enum {
@@ -52,53 +53,6 @@ typedef struct {
   gint64 alone_ps; /* of the phases begun so far */
   LsLoad load;
 } LsActivity;
-
-typedef struct {
-  guint32 n, axis;
-  guint32 size;    /* members that there are; n of them run, the others are like them */
-  guint32 *counts; /* how many members each of the n stands for; NULL: one */
-  guint32
-      *peers; /* [member x size + position]: the rank that runs for that position; NULL: `ranks` */
-  guint32 *positions; /* of the n among the `size`; NULL: 0 .. n - 1 */
-  guint32 *ranks;
-  guint16 *streams; /* of the arrived members */
-  guint8 *here;     /* arrived */
-  gint64 sequence;
-  guint32 arrived;
-  guint16 descriptor;
-  guint32 *missed; /* collectives that were dropped before the member came; NULL: none ever */
-  gint64 first_ready_ps, last_ready_ps;
-  LsInt128 sum_ready_ps;
-  guint32 last_rank, last_member;
-  LsCause last_cause; /* what let the last member come */
-  guint8 blame;
-  guint32 activity;
-  GPtrArray *cached; /* LsCachedTransfer by descriptor */
-  LsRounds *rounds;  /* NULL: it has never run a collective as messages */
-} LsGroup;
-
-typedef struct {
-  guint32 group, from, to;       /* ranks */
-  guint32 first_send, last_send; /* messages without a receive */
-  guint32 first_recv, last_recv; /* messages without a send */
-  gint64 sequence;
-  GPtrArray *cached;
-} LsChannel;
-
-typedef struct {
-  guint32 channel, next;
-  guint32 activity;
-  gboolean sent, posted, eager, delivered;
-  gboolean ended; /* in the free list */
-  guint16 send_stream, recv_stream;
-  guint32 send_pc, recv_pc; /* of the operation itself (a child of a bundle, maybe) */
-  gint64 send_ordinal, recv_ordinal;
-  gint64 send_ready_ps, recv_ready_ps, start_ps;
-  gint64 sequence;
-  gint64 send_busy_ps, recv_busy_ps; /* busy time of the main streams at the start */
-  guint8 send_blame, recv_blame;
-  gboolean put; /* one-sided: no receive */
-} LsMessage;
 
 typedef struct {
   LsTimerFunc func;

@@ -44,6 +44,7 @@ static void find_units (LsStepTimes *times) {
   }
   for (guint i = 0; i < layout->data; i++)
     units += find (parent, i) == i;
+  LS_ASSERT (units > 0); /* a layout has a replica, a replica a root */
   if (layout->data % units != 0 || used % units != 0)
     units = 1; /* units of different sizes: only the whole can be counted on */
   times->units = units;

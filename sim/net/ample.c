@@ -6,8 +6,7 @@ static gboolean spreads (const LsTopology *topology, guint f) {
   const LsFabricSpec *fabric = ls_cluster_fabric (topology->cluster, f);
   const LsFabricMap *map = &topology->fabrics[f];
   return fabric->kind == LS_FABRIC_FAT_TREE && fabric->routing == LS_ROUTING_SPRAY &&
-         map->spines == 1 && map->cores == 1 &&
-         ls_cluster_n_overrides (topology->cluster) == 0;
+         map->spines == 1 && map->cores == 1 && ls_cluster_n_overrides (topology->cluster) == 0;
 }
 
 gboolean ls_topology_is_ample (const LsTopology *topology, guint resource) {

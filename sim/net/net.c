@@ -5,8 +5,8 @@
 
 #include "base/assert.h"
 #include "base/time.h"
-#include "net/messages.h"
 #include "net/ample.h"
+#include "net/messages.h"
 #include "net/plan.h"
 
 /* What a transfer was made for. */

@@ -334,7 +334,7 @@ gboolean ls_route_adapters (const LsTopology *topology, LsUsages *usages, LsAdap
                             LsAdapter to, double amount, gint64 *latency_ps) {
   Flow flow = {.topology = topology, .from = from, .to = to, .amount = amount};
   guint tx = nic_of (topology, from), rx = nic_of (topology, to) + 1;
-  gint64 ignored;
+  gint64 ignored = 0;
   gboolean look_first =
       usages != NULL && set_of (topology, from)->fabric != set_of (topology, to)->fabric;
   latency_ps = latency_ps != NULL ? latency_ps : &ignored;

@@ -28,8 +28,8 @@ struct LsRecorder {
   guint32 *old_events, *last_events; /* by job: where the ids of its last two steps ended */
   gint64 *next_step;                 /* by job: the step after the last one that ended */
   guint64 n_steps;
-  gint64 n_updates;   /* rows of update_log so far */
-  gint32 n_peer_sets; /* sets written so far */
+  gint64 n_updates;     /* rows of update_log so far */
+  gint32 n_peer_sets;   /* sets written so far */
   LsIdMap **streams;    /* [rank][stream]: ordinal -> event; NULL for ranks without rows */
   LsIdMap *collectives; /* [group]: sequence -> collective */
   gboolean *group_seen;

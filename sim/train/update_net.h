@@ -29,7 +29,7 @@ void ls_update_net_free (LsUpdateNet *net);
 /* For an LsUpdateHost; `self` is the LsUpdateNet. */
 guint ls_update_net_transfer (LsUpdateNet *net, LsUpdateWay way, guint worker, guint shard);
 guint ls_update_net_work (LsUpdateNet *net, guint shard, gboolean step);
-const guint *ls_update_net_reduce (LsUpdateNet *net, guint *n);
+const guint *ls_update_net_reduce (LsUpdateNet *net, guint *count);
 guint ls_update_net_exchange (LsUpdateNet *net, guint from, guint to);
 /* Bytes of one transfer of this way. */
 gint64 ls_update_net_bytes (const LsUpdateNet *net, LsUpdateWay way);

@@ -36,8 +36,10 @@ sed 's/hidden: 512/hidden: 1024/' tiny.yaml >wide.yaml
 run 0 check --diff tiny.yaml wide.yaml
 says out "workload.model.hidden"
 [ "$(wc -l <out)" -eq 1 ] || fail "one key differs, not $(wc -l <out)"
-run 2 check tiny.yaml --checkpoint
-says err "not yet"
+run 0 check tiny.yaml --checkpoint
+says out "sharded"
+run 0 check tiny.yaml --checkpoint --json
+is_json
 # Errors name the option and the column; all are shown; nothing goes to stdout.
 run 2 check tiny.yaml --set workload.batch.micro=two --set workload.paralel.tensor=2
 says err "--set #1:"

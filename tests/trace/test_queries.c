@@ -12,12 +12,46 @@ static char *folder, *path;
 static GPtrArray *queries;
 static LsTraceDatabase *database;
 
+/* What the toy run has not: two days of a campaign with a failure, three gradients at a server, and a
+ * span of a timed worker (of step 0, which no query looks at by itself). */
+static const char other_rows[] =
+    "INSERT INTO "
+    "fault(id,replica,job_id,component,kind,node,start_us,end_us,lost_gpu_s,cause,n_nodes)"
+    " VALUES (1,0,0,'gpu','stop',0,60000000000,60600000000,7200,'gpu',1);"
+    "INSERT INTO "
+    "interval(id,replica,job_id,kind,start_us,end_us,gpus,spares_free,steps,tokens,fault_id)"
+    " VALUES (1,0,0,'train',0,60000000000,4,1,100,409600,NULL),"
+    " (2,0,0,'restart',60000000000,60600000000,4,0,0,0,1),"
+    " (3,0,0,'train',60600000000,172800000000,4,0,150,614400,NULL);"
+    "INSERT INTO gradient(id,replica,job_id,worker,clock,read_version,applied_version,staleness,"
+    "read_ns,computed_ns,arrived_ns,applied_ns,action,scale,samples)"
+    " VALUES (1,0,0,0,0,0,1,0,0,1000,1100,1200,'apply',1,32),"
+    " (2,0,0,1,0,0,2,1,0,1500,1600,1700,'apply',1,32),"
+    " (3,0,0,0,1,1,3,1,1200,2200,2300,2400,'apply',1,32);"
+    "INSERT INTO "
+    "update_log(id,replica,job_id,operation,worker,shard,version,gradient_id,t_ns,closes)"
+    " VALUES (1,0,0,'apply',0,0,1,1,1200,1),(2,0,0,'apply',1,0,2,2,1700,1),"
+    " (3,0,0,'apply',0,0,3,3,2400,1);"
+    "INSERT INTO stream(id,name) VALUES (1000,'update');"
+    "INSERT INTO event(id,step,rank,stream_id,kind_id,name_id,start_ns,end_ns)"
+    " SELECT 1000000,0,0,1000,(SELECT id FROM kind WHERE name='step'),min(id),0,1000 FROM string;";
+
+static void add_other_rows (void) {
+  sqlite3 *db = NULL;
+  char *message = NULL;
+
+  ck_assert_int_eq (sqlite3_open (path, &db), SQLITE_OK);
+  ck_assert_msg (sqlite3_exec (db, other_rows, NULL, NULL, &message) == SQLITE_OK, "%s", message);
+  sqlite3_close (db);
+}
+
 static void set_up (void) {
   folder = synthetic_folder_new ();
   path = g_build_filename (folder, "trace.db", NULL);
   Synthetic run = SYNTHETIC_SMALL;
   LsRecorderOptions options = {.level = LS_TRACE_OPS};
   ck_assert (synthetic_record (&run, path, &options, NULL));
+  add_other_rows ();
   database = ls_trace_database_open (path, NULL);
   g_autofree char *shipped = g_build_filename (LS_TEST_SOURCE_DIR, "tools", "queries", NULL);
   GError *error = NULL;
@@ -110,6 +144,8 @@ START_TEST (all_take_their_parameters) {
       const char *value = g_str_equal (name, "kind")       ? "nic"
                           : g_str_equal (name, "class")    ? "compute"
                           : g_str_equal (name, "resource") ? "rank0/nic"
+                          : g_str_equal (name, "tier")     ? "leaf"
+                          : g_str_equal (name, "from")     ? "0"
                           : g_str_equal (name, "from_ms")  ? "0"
                                                            : "1";
       g_ptr_array_add (words, g_strdup_printf ("%s=%s", name, value));

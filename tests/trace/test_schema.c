@@ -37,11 +37,13 @@ static const char *const contract[][2] = {
                   "exposed_server_ns pipeline_bubble_ns straggler_wait_ns optimizer_ns input_ns "
                   "checkpoint_ns recovery_ns other_ns caused_wait_ns peak_bytes"},
     {"fault",
-     "id replica job_id component kind node rank resource_id domain start_us end_us lost_gpu_s"},
+     "id replica job_id component kind node rank resource_id domain start_us end_us lost_gpu_s "
+     "cause n_nodes"},
     {"interval", "id replica job_id kind start_us end_us gpus spares_free steps tokens fault_id"},
     {"gradient", "id replica job_id worker clock read_version applied_version staleness read_ns "
                  "computed_ns arrived_ns applied_ns action reason scale samples"},
-    {"update_log", "id replica job_id operation worker shard version peer_set gradient_id t_ns peer closes"},
+    {"update_log",
+     "id replica job_id operation worker shard version peer_set gradient_id t_ns peer closes"},
     {"metric", "replica job_id name updates samples t_ns value"},
     {"events",
      "id job step rank node dp tp pp stream kind class axis phase name layer microbatch chunk "

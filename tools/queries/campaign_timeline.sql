@@ -1,4 +1,5 @@
 -- What happened when?
+-- Parameters:
 --   :from  day (default: 0)
 --   :to    day (default: 1)
 -- Reading: the phases of replication 0 between two days: what the job did, on how many GPUs, and the cause of
