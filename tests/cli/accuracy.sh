@@ -22,6 +22,14 @@ constant=$(sed -n 's/.*best single MFU.*absolute \([0-9.]*\).*/\1/p' err | head 
 below "$(mean_error step_time_s)" "$constant" "FSDP step time against one constant MFU"
 run 0 validate "$SOURCE_DIR/tests/reference/allreduce_vtrain.csv"
 below "$(mean_error time_us)" 10 "all-reduce, mean absolute error in %"
+# Collectives by class: geometric-mean errors, 10 % inside nodes and 20 % across from 1 MiB, 25 % below.
+run 0 validate "$SOURCE_DIR/tests/reference/nccl_collectives.csv"
+class_error() {
+  sed -n "s/^  $1  *count *[0-9]*, error *\([0-9.]*\) %.*/\1/p" err | head -n 1
+}
+below "$(class_error 'inside, from 1 MiB')" 10 "collectives inside a node from 1 MiB, error in %"
+below "$(class_error 'between, from 1 MiB')" 20 "collectives across nodes from 1 MiB, error in %"
+below "$(class_error 'below 1 MiB')" 25 "collectives below 1 MiB, error in %"
 for row in korth-t5-22B-full korth-t5-22B-selective mlm2020-mp-A100-1B mlm2020-mp-A100-8B; do
   run 0 validate "$SOURCE_DIR/tests/reference/train_megatron.csv" --row $row
   below "$(mean_error step_time_s)" 15 "$row, error in %"
