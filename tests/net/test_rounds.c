@@ -1,32 +1,18 @@
-/* Round tables: fluid = message = closed form on one switch, and what every table must keep.
- *
- * The message model is evaluated here by a (max,+) recurrence of its own, without the engine: a member
- * begins round r when all that it sent and received before has ended; a message takes its latency and
- * bytes / rate, the rate of one link split among the messages that its sender sends and its receiver
- * receives in that round. That is exact where messages of a round share links evenly, as on one switch. */
+/* Round tables: fluid = message = closed form on one switch, and what every table must keep. The message
+ * model is evaluated by the recurrence of recurrence.h, without the engine. */
 #include <check.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/time.h"
-#include "clusters.h"
-#include "net/algorithms.h"
-#include "net/messages.h"
+#include "recurrence.h"
 
 #define N G_GINT64_CONSTANT (144403552893600) /* lcm (1 .. 33) */
 #define RATE 10e9
 #define ALPHA_S 3e-6
 #define ALPHA_PS 3000000
 
-typedef struct {
-  LsCluster *cluster;
-  LsTopology *topology;
-  LsUsages usages;
-  const LsNetResource **by_number;
-} World;
-
-static World world_new (guint nodes, guint gpus, double inside, double across, gint64 alpha_inside,
-                        gint64 alpha_across) {
+static World world_of (guint nodes, guint gpus, double inside, double across, gint64 alpha_inside,
+                       gint64 alpha_across) {
   TestCluster test = {.nodes = nodes,
                       .gpus = gpus,
                       .inside_bytes_per_s = inside,
@@ -36,71 +22,7 @@ static World world_new (guint nodes, guint gpus, double inside, double across, g
                       .joint = LS_JOINT_SWITCH,
                       .in_network = TRUE,
                       .kind = LS_FABRIC_SINGLE_SWITCH};
-  World world = {.cluster = test_cluster (&test)};
-  world.topology = ls_topology_new (world.cluster, NULL);
-  guint n = ls_topology_n_resources (world.topology), most = 0;
-  ls_usages_init (&world.usages, n);
-  for (guint r = 0; r < n; r++)
-    most = MAX (most, ls_topology_resource (world.topology, r)->number);
-  world.by_number = g_new0 (const LsNetResource *, most + 1);
-  for (guint r = 0; r < n; r++)
-    world.by_number[ls_topology_resource (world.topology, r)->number] =
-        ls_topology_resource (world.topology, r);
-  return world;
-}
-
-static void world_clear (World *world) {
-  g_free (world->by_number);
-  ls_usages_clear (&world->usages);
-  ls_topology_free (world->topology);
-  ls_cluster_free (world->cluster);
-}
-
-/* --- the recurrence --------------------------------------------------------------------------- */
-
-/* Largest usage of a link by one byte of the path. */
-static double seconds_per_byte (const World *world, const LsPhase *path) {
-  double worst = path->rate_cap > 0 ? 1 / ls_rate_to_per_s (path->rate_cap) : 0;
-  for (guint i = 0; i < path->n_usages; i++) {
-    const LsNetResource *resource = world->by_number[path->usages[i].resource];
-    if (resource->kind == LS_RESOURCE_LINK || resource->kind == LS_RESOURCE_NIC)
-      worst = MAX (worst, (double) path->usages[i].usage / (double) LS_USAGE_ONE / resource->per_s);
-  }
-  return worst;
-}
-
-static double recurrence_s (const World *world, const LsRoundTable *table, guint n) {
-  g_autofree double *ready = g_new0 (double, n);
-  g_autofree double *next = g_new0 (double, n);
-  g_autofree guint *received = g_new0 (guint, n);
-  double end = 0;
-  for (guint r = 0; r < table->n_rounds; r++) {
-    memcpy (next, ready, n * sizeof (double));
-    memset (received, 0, n * sizeof (guint));
-    for (guint i = 0; i < n; i++) {
-      LsRoundMessage message;
-      guint sends = 0;
-      while (table->send (table->self, i, r, sends, &message))
-        sends++;
-      for (guint k = 0; k < sends; k++) {
-        LsPhase path = {0};
-        ck_assert (table->send (table->self, i, r, k, &message));
-        table->path (table->self, i, message.to, r, message.bytes, &path);
-        guint shared = MAX (sends, table->receives (table->self, message.to, r));
-        double at = ready[i] + (double) path.latency_ps * 1e-12 +
-                    (double) message.bytes * shared * seconds_per_byte (world, &path);
-        next[i] = MAX (next[i], at);
-        next[message.to] = MAX (next[message.to], at);
-        received[message.to]++;
-      }
-    }
-    for (guint i = 0; i < n; i++) {
-      ck_assert_uint_eq (received[i], table->receives (table->self, i, r));
-      end = MAX (end, next[i]);
-    }
-    memcpy (ready, next, n * sizeof (double));
-  }
-  return end + (double) table->launch_ps * 1e-12;
+  return world_new (test_cluster (&test));
 }
 
 /* --- one operation in both models ------------------------------------------------------------- */
@@ -130,7 +52,7 @@ static Both both_models (World *world, const guint *gpus, guint n,
       ls_messages_new (plans->shape, plans->place_of, plan, choice.protocol, bytes, &world->usages);
   const LsRoundTable *table = ls_messages_table (messages);
   Both both = {.fluid_s = choice.time_s,
-               .message_s = recurrence_s (world, table, n),
+               .message_s = recurrence_s (world, table, n, NULL),
                .rounds = table->n_rounds};
   g_autoptr (LsSchedule) schedule = ls_plan_schedule (plan, plans->shape);
   for (guint s = 0; s < schedule->segments->len; s++)
@@ -150,7 +72,7 @@ static void assert_near (double got, double expected, guint rounds, const char *
 
 /* Fluid = closed form for every algorithm that has one, = message unless it is pipelined. */
 static void check_one_switch (guint n, gboolean inside) {
-  World world = world_new (inside ? 1 : n, inside ? n : 1, RATE, RATE, ALPHA_PS, ALPHA_PS);
+  World world = world_of (inside ? 1 : n, inside ? n : 1, RATE, RATE, ALPHA_PS, ALPHA_PS);
   g_autofree guint *gpus = test_range (n);
   for (guint a = 0; a < ls_algorithm_count (); a++)
     for (guint op = 0; op <= LS_COLLECTIVE_BARRIER; op++) {
@@ -191,7 +113,7 @@ START_TEST (tiers) {
   static const guint shapes[][2] = {{2, 2}, {4, 3}, {3, 5}, {8, 2}};
   for (guint i = 0; i < G_N_ELEMENTS (shapes); i++) {
     guint q = shapes[i][1], m = shapes[i][0], n = q * m;
-    World world = world_new (q, m, 40e9, 5e9, 2000000, 9000000);
+    World world = world_of (q, m, 40e9, 5e9, 2000000, 9000000);
     g_autofree guint *gpus = test_range (n);
     const LsAlgorithmRecord *levels = ls_algorithm_find (LS_ALGORITHM_HIERARCHICAL);
     Both both = both_models (&world, gpus, n, levels, LS_COLLECTIVE_ALL_REDUCE, N, NULL);
@@ -236,7 +158,7 @@ START_TEST (lower_bounds) {
   static const guint members[] = {2, 3, 5, 8, 16, 33};
   for (guint m = 0; m < G_N_ELEMENTS (members); m++) {
     guint n = members[m];
-    World world = world_new (1, n, RATE, RATE, ALPHA_PS, ALPHA_PS);
+    World world = world_of (1, n, RATE, RATE, ALPHA_PS, ALPHA_PS);
     g_autofree guint *gpus = test_range (n);
     g_autoptr (LsGroupShape) shape = ls_group_shape_new (world.topology, gpus, n);
     for (guint a = 0; a < ls_algorithm_count (); a++)
@@ -271,7 +193,7 @@ END_TEST
 /* Splits: direct takes one latency and the fullest port; even splits are an all-to-all; what a member has
  * for itself costs nothing, and the order of ranks in the group decides whose splits are whose. */
 START_TEST (splits) {
-  World world = world_new (1, 4, RATE, RATE, ALPHA_PS, ALPHA_PS);
+  World world = world_of (1, 4, RATE, RATE, ALPHA_PS, ALPHA_PS);
   static const gint64 matrix[] = {9, 1000, 2000, 3000, 0, 0, 500, 0, 0, 0, 5, 700, 4000, 0, 0, 1};
   guint gpus[] = {2, 0, 3, 1};
   const LsAlgorithmRecord *direct = ls_algorithm_find (LS_ALGORITHM_DIRECT);
@@ -295,7 +217,7 @@ END_TEST
  * sizes that no group divides, and everything sent is received. */
 START_TEST (bytes_of_messages) {
   for (guint n = 2; n <= 12; n++) {
-    World world = world_new (1, n, RATE, RATE, ALPHA_PS, ALPHA_PS);
+    World world = world_of (1, n, RATE, RATE, ALPHA_PS, ALPHA_PS);
     g_autofree guint *gpus = test_range (n);
     LsGroupPlans *plans = ls_group_plans_new (world.topology, gpus, n);
     gint64 bytes = 1000003;
@@ -322,7 +244,7 @@ END_TEST
 
 /* The order of members after the first is of no account. */
 START_TEST (order_changes_no_bit) {
-  World world = world_new (3, 4, 40e9, 5e9, 2000000, 9000000);
+  World world = world_of (3, 4, 40e9, 5e9, 2000000, 9000000);
   guint one[] = {0, 1, 4, 5, 8, 9}, two[] = {0, 9, 5, 1, 8, 4};
   for (guint a = 0; a < ls_algorithm_count (); a++)
     for (guint op = 0; op <= LS_COLLECTIVE_SCATTER; op++) {
