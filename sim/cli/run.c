@@ -151,6 +151,9 @@ static gboolean build (LsCli *cli, Run *run, GError **error) {
                                    .factor_of_rank = scenario->factor_of_rank};
   run->simulation =
       ls_simulation_new_with (scenario->cluster, jobs, run->n_jobs, scenario->seed, &how);
+  if (how.fold && ls_simulation_unfolded_why (run->simulation))
+    ls_cli_note (cli, "every rank runs, alike or not: %s",
+                 ls_simulation_unfolded_why (run->simulation));
   return TRUE;
 }
 

@@ -253,7 +253,7 @@ LsScenario *ls_scenario_from_files (LsCli *cli, const GPtrArray *files, gboolean
   }
   if (ls_args_string (cli->args, "trace"))
     set_key (builder, "trace.level", ls_args_string (cli->args, "trace"));
-  if (ls_args_string (cli->args, "ranks"))
+  if (!cluster_only && ls_args_string (cli->args, "ranks")) /* of a collective: its GPUs */
     set_key (builder, "trace.ranks", ls_args_string (cli->args, "ranks"));
   if (seed)
     set_key (builder, "seed", seed);

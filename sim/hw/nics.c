@@ -45,6 +45,7 @@
 #define ON_P5 "all-reduce of 16 ranks on AWS P5 (two logs)"
 #define ON_P6 "all-reduce of 32 ranks on AWS P6-B200"
 #define ON_A3_MEGA "all-gather of 16 ranks on GCP A3 Mega"
+#define ON_ALPS "all-reduce of 8 ranks on two nodes of Alps (CSCS)"
 #define ON_A3_ULTRA "all-gather of 16 ranks on GCP A3 Ultra"
 
 static const LsNic nics[] = {
@@ -156,6 +157,16 @@ static const LsNic nics[] = {
      .step_s = FITTED (66e-6, ON_A3_MEGA),
      .source = STAS,
      .status = LS_FACT_FOUND},
+    {.name = "slingshot-200",
+     .aliases = "slingshot-11 cassini",
+     .title = "HPE Slingshot-11 adapter, 200 Gb/s",
+     .bytes_per_s = GBIT (200),
+     .efficiency = SHARE_CLOUD,
+     .latency_s = LATENCY_LATER,
+     .fill_s = FITTED (60e-6, ON_ALPS),
+     .fill_bytes = FITTED (20e3, ON_ALPS),
+     .source = "line rate",
+     .status = LS_FACT_DERIVED},
     {.name = "ethernet-25",
      .aliases = "25gbe",
      .title = "Ethernet adapter, 25 Gb/s",

@@ -141,6 +141,18 @@ const LsNode ls_node_rows[] = {
      .host_status = LS_FACT_RECALLED,
      .notes =
          "one NVLink domain of 72; its host link is NVLink-C2C, faster than the PCIe named here"},
+    {.name = "alps-gh200",
+     .aliases = "quad-gh200 gh200-4x",
+     .title = "Alps node (4 GH200 96 GB)",
+     DEVICES (4, "gh200-96gb", FULL_MESH, "nvlink4", 0),
+     PCIE (5, 1),
+     NICS ("slingshot-200", 4),
+     HOST (4, 288, 480, 2000),
+     .source = "eth-cscs/cscs-docs @80abed1, docs/software/communication/nccl.md: 4 GPUs and 4 "
+               "Slingshot-11 adapters; 6 of 18 links to each of the others",
+     .status = LS_FACT_RECALLED,
+     .host_status = LS_FACT_RECALLED,
+     .notes = "its host link is NVLink-C2C, faster than the PCIe named here"},
     {.name = "aws-p3",
      .aliases = "p3.16xlarge",
      .title = "AWS p3.16xlarge",
