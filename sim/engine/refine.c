@@ -136,7 +136,7 @@ static void make_arcs (Work *work, const LsRefinement *refinement) {
   g_autofree guint32 *next = g_new0 (guint32, (gsize) n + 1);
 
   work->first_arc = g_new0 (guint32, (gsize) n + 1);
-  work->arcs = g_new (Arc, 2 * (gsize) n_edges + 1);
+  work->arcs = g_new0 (Arc, 2 * (gsize) n_edges + 1);
   for (guint32 i = 0; i < n_edges; i++) {
     work->first_arc[edges[i].a + 1]++;
     work->first_arc[edges[i].b + 1]++;
@@ -148,7 +148,7 @@ static void make_arcs (Work *work, const LsRefinement *refinement) {
     work->arcs[next[edges[i].a]++] = (Arc){edges[i].b, label};
     work->arcs[next[edges[i].b]++] = (Arc){edges[i].a, label};
   }
-  work->mixed = g_new (Sum, MAX (labels.values->len, 1u));
+  work->mixed = g_new0 (Sum, MAX (labels.values->len, 1u));
   for (guint32 i = 0; i < labels.values->len; i++) {
     guint64 value = g_array_index (labels.values, guint64, i);
     work->mixed[i] = (Sum){ls_refinement_mix (2, value), ls_refinement_mix (3, value) | 1};
@@ -280,7 +280,7 @@ static void split (Work *work, guint32 number) {
     if (i == begin || !same_sum (work->sums[work->order[i]], work->sums[work->order[i - 1]]))
       g_array_append_val (work->queue, i);
   guint32 n = work->queue->len - cuts_at;
-  g_autofree guint32 *cuts = g_new (guint32, (gsize) n + 1);
+  g_autofree guint32 *cuts = g_new0 (guint32, (gsize) n + 1);
   for (guint32 i = 0; i < n; i++)
     cuts[i] = g_array_index (work->queue, guint32, cuts_at + i);
   cuts[n] = whole.end;
@@ -312,8 +312,8 @@ static void refine (Work *work) {
 guint32 ls_refinement_run (LsRefinement *refinement, guint32 *class_of) {
   guint32 n = refinement->n;
   Work work = {.n = n,
-               .order = g_new (guint32, MAX (n, 1u)),
-               .place = g_new (guint32, MAX (n, 1u)),
+               .order = g_new0 (guint32, MAX (n, 1u)),
+               .place = g_new0 (guint32, MAX (n, 1u)),
                .class_of = class_of,
                .sums = g_new0 (Sum, MAX (n, 1u)),
                .classes = g_array_new (FALSE, FALSE, sizeof (Class)),
