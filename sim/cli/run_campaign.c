@@ -167,6 +167,19 @@ static Advice advise (const LsCampaignOutcome *outcome) {
   return advice;
 }
 
+/* Dollars of the mean campaign; < 0: no prices are given. */
+static double cost_usd (const LsCampaignOutcome *outcome) {
+  const LsScenario *scenario = outcome->scenario;
+  const LsCampaignSpec *spec = &scenario->campaign->spec;
+
+  if (scenario->cost == NULL)
+    return -1;
+  double per_s = ls_cost_job_usd_per_s (scenario->cost, scenario->cluster, scenario->workload) +
+                 ls_cost_spare_usd_per_s (scenario->cost, scenario->cluster, scenario->workload) *
+                     spec->spares * spec->gpus_per_node;
+  return per_s * estimate (outcome, wall_s, 0).mean;
+}
+
 /* --- JSON ------------------------------------------------------------------------------------- */
 
 static void json_estimate (LsJson *json, const char *key, LsEstimate value) {
@@ -257,6 +270,8 @@ char *ls_campaign_outcome_json (const LsCampaignOutcome *outcome, const char *su
   ls_json_number (json, "gpu_hours", estimate (outcome, gpu_hours, 0).mean);
   if (spec->until_tokens > 0)
     ls_json_number (json, "time_to_tokens_s", estimate (outcome, wall_s, 0).mean);
+  if (outcome->scenario->cost != NULL)
+    ls_json_number (json, "cost_usd", cost_usd (outcome));
   json_campaign (json, outcome);
   ls_json_close (json);
   g_autofree char *text = ls_json_finish (g_steal_pointer (&json));
@@ -354,6 +369,8 @@ char *ls_campaign_outcome_text (const LsCampaignOutcome *outcome) {
   if (spec->spares > 0)
     g_string_append_printf (out, ", %.2f spare nodes idle on average",
                             estimate (outcome, idle_spares, 0).mean);
+  if (outcome->scenario->cost != NULL)
+    g_string_append_printf (out, "\ncost        %.4g USD", cost_usd (outcome));
   g_string_append_printf (out, "\n            steps of %u healths were simulated\n",
                           outcome->states);
   return g_string_free (out, FALSE);

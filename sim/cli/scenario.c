@@ -12,9 +12,17 @@
 #include "train/update_keys.h"
 
 LsConfigSchema *ls_scenario_schema (void) {
-  const LsConfigKey *const tables[] = {
-      ls_config_keys,  ls_cluster_keys,  ls_workload_keys, ls_update_keys,       ls_stragglers_keys,
-      ls_failure_keys, ls_campaign_keys, ls_learn_keys,    ls_config_later_keys, NULL};
+  const LsConfigKey *const tables[] = {ls_config_keys,
+                                       ls_cluster_keys,
+                                       ls_workload_keys,
+                                       ls_update_keys,
+                                       ls_stragglers_keys,
+                                       ls_failure_keys,
+                                       ls_campaign_keys,
+                                       ls_cost_keys,
+                                       ls_learn_keys,
+                                       ls_config_later_keys,
+                                       NULL};
 
   return ls_config_schema_new (tables);
 }
@@ -37,6 +45,7 @@ void ls_scenario_free (LsScenario *scenario) {
   g_free (scenario->jobs);
   ls_learn_settings_free (scenario->learn);
   ls_step_times_free (scenario->step_times);
+  ls_cost_free (scenario->cost);
   ls_campaign_plan_free (scenario->campaign);
   g_free (scenario->factor_of_rank);
   ls_cluster_free (scenario->cluster);
@@ -201,6 +210,8 @@ static void resolve (LsScenario *scenario, LsConfigBuilder *builder) {
   if (scenario->cluster && ls_config_has (scenario->config, "jobs"))
     read_jobs (scenario);
   read_campaign (scenario);
+  if (scenario->cluster && ls_config_has (scenario->config, "cost"))
+    scenario->cost = ls_cost_new (scenario->config, scenario->errors, scenario->cluster);
   if (ls_config_has (scenario->config, "learn")) {
     scenario->learn = ls_learn_settings_new (scenario->config, scenario->errors);
     mark_learning (scenario);

@@ -11,6 +11,7 @@
 #include "faults/campaign_times.h"
 #include "learn/settings.h"
 #include "net/cluster.h"
+#include "study/cost.h"
 #include "train/memory.h"
 #include "train/workload_keys.h"
 
@@ -32,6 +33,7 @@ typedef struct {
   LsScenarioJob *jobs;      /* by name; none in a scenario without a workload */
   LsWorkload *workload;     /* of the first job, NULL when there is none or any is faulty */
   LsCampaignPlan *campaign; /* NULL: no campaign, or a faulty one */
+  LsCost *cost;             /* NULL: no prices */
   LsStepTimes *step_times;  /* of the campaign */
   LsLearnSettings *learn;   /* NULL: no learn section, or a faulty one */
   gint64 *factor_of_rank;   /* over all jobs: see LsSimulationOptions; NULL: no stragglers */

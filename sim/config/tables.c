@@ -75,9 +75,5 @@ const LsConfigKey ls_config_later_keys[] = {
      .type = LS_CONFIG_MAP,
      .later = "studies over many cases",
      .meaning = "cases, axes and replications for sweeps"},
-    {.path = "cost",
-     .type = LS_CONFIG_MAP,
-     .later = "prices, energy and carbon",
-     .meaning = "what hardware and power cost"},
     {0},
 };
