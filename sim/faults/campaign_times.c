@@ -30,7 +30,7 @@ static guint find (guint *parent, guint i) {
 static void find_units (LsStepTimes *times) {
   const LsLayout *layout = &times->workload->layout;
   guint nodes = ls_cluster_n_nodes (times->cluster), used = 0, units = 0;
-  g_autofree guint *parent = g_new (guint, layout->data + nodes);
+  g_autofree guint *parent = g_new0 (guint, layout->data + nodes);
   g_autofree guint8 *seen = g_new0 (guint8, nodes);
 
   for (guint i = 0; i < layout->data + nodes; i++)

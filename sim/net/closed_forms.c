@@ -28,7 +28,8 @@ double ls_closed_ring (LsCollectiveOp op, guint n, double bytes, double a, doubl
 }
 
 double ls_closed_bidirectional (LsCollectiveOp op, guint n, double bytes, double a, double b) {
-  return like_gather (op, n / 2, n, bytes, a, b); /* floor (n / 2) rounds */
+  guint rounds = n / 2; /* rounded down */
+  return like_gather (op, rounds, n, bytes, a, b);
 }
 
 double ls_closed_binomial (LsCollectiveOp op, guint n, double bytes, double a, double b) {

@@ -183,12 +183,14 @@ static guint64 order_of (const LsFold *fold, const LsFoldGroup *group, guint32 *
   g_autofree guint *sorted = NULL;
   const guint *ranks = group->ranks;
   guint64 order = 1;
-  for (guint i = 1; i < group->n && sorted == NULL; i++)
-    if (ranks[i] < ranks[i - 1]) {
-      sorted = g_memdup2 (ranks, group->n * sizeof *ranks);
-      g_qsort_with_data (sorted, (gint) group->n, sizeof *sorted, compare_ranks, NULL);
-      ranks = sorted;
-    }
+  guint ascending = 1; /* so many from the first on */
+  while (ascending < group->n && ranks[ascending] >= ranks[ascending - 1])
+    ascending++;
+  if (ascending < group->n) {
+    sorted = g_memdup2 (ranks, group->n * sizeof *ranks);
+    g_qsort_with_data (sorted, (gint) group->n, sizeof *sorted, compare_ranks, NULL);
+    ranks = sorted;
+  }
   for (guint i = 0; i < group->n; i++) {
     guint32 class_number = fold->class_of[ranks[i]];
     if (seen[class_number] == stamp)

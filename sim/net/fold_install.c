@@ -55,9 +55,9 @@ static void set_host_weights (LsFold *fold, LsEngine *engine) {
 }
 
 static void add_ranks (LsFold *fold, LsEngine *engine) {
-  g_autofree guint *device_of_class = g_new (guint, MAX (fold->n_vertex_classes, 1u));
+  g_autofree guint *device_of_class = g_new0 (guint, MAX (fold->n_vertex_classes, 1u));
   const LsFoldInput *input = &fold->input;
-  g_autofree guint *devices = g_new (guint, fold->n_classes);
+  g_autofree guint *devices = g_new0 (guint, fold->n_classes);
   for (guint32 c = 0; c < fold->n_classes; c++) {
     guint32 rank = fold->rank_of_class[c];
     devices[c] =

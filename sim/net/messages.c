@@ -123,7 +123,8 @@ static void find_fans (LsMessages *m) {
     for (guint i = round->first_move; i < round->first_move + round->n_moves; i++) {
       const LsMove *move = ls_schedule_move_at (m->schedule, i);
       m->round_of[i] = r;
-      m->fan[r] = MAX (m->fan[r], MAX (++sends[move->from], ++receives[move->to]));
+      guint out = ++sends[move->from], in = ++receives[move->to];
+      m->fan[r] = MAX (m->fan[r], MAX (out, in));
     }
     for (guint i = round->first_move; i < round->first_move + round->n_moves; i++)
       sends[ls_schedule_move_at (m->schedule, i)->from] =

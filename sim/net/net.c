@@ -221,7 +221,7 @@ static LsTransfer *transfer_new (LsNet *net, const LsGroupPlans *plans, const Ls
     transfer->protocol = ls_protocol_name (choice->protocol);
     owned->channels = ls_cost_channels (shape);
   }
-  if (plan->algorithm != NULL && as_messages (net, shape)) {
+  if (shape != NULL && plan->algorithm != NULL && as_messages (net, shape)) {
     owned->messages = ls_messages_new (shape, plans->place_of, plan, choice->protocol,
                                        descriptor->bytes, &net->usages);
     transfer->rounds = ls_messages_table (owned->messages);

@@ -53,6 +53,7 @@ static void build_dragonfly (Builder *builder) {
   const LsFabricSpec *fabric = builder->fabric;
   LsGraph *graph = builder->map->graph;
   guint leaves = fabric->group_leaves, spines = fabric->group_spines;
+  LS_REQUIRE (spines > 0, "a dragonfly without spines");
   g_autofree guint *next = g_new0 (guint, fabric->groups);
   double local = builder->leaf_ports * builder->port_per_s / fabric->oversubscription / spines;
   for (guint g = 0; g < fabric->groups; g++) {
