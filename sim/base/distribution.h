@@ -3,8 +3,8 @@
  * repairs from.
  *
  * Model:      a kind is a constant record: names and ranges of its parameters, density or law in
- *             words, mean and second moment in closed form where they exist, quantile function where
- *             it is elementary, and how to draw. A distribution is a kind with values.
+ *             words, mean in closed form where it exists, and how to draw. A distribution is a kind
+ *             with values.
  * Invariants: draws are >= 0 and finite. The n-th draw of a stream is the n-th call: some kinds take a
  *             varying number of random words per draw, none depends on anything but its stream.
  * Cost:       one logarithm per exponential draw; see the GSL manual for the others.

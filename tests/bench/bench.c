@@ -66,6 +66,10 @@ int main (int argc, char **argv) {
     g_printerr ("lockstep-bench: %s\n", error ? error->message : "--repeats is at least 1");
     return 2;
   }
+  if (argc > 1) {
+    g_printerr ("lockstep-bench: '%s'? a section is named by --section\n", argv[1]);
+    return 2;
+  }
   for (guint i = 0; i < G_N_ELEMENTS (sections); i++) {
     if (list)
       g_print ("%-10s %s\n", sections[i]->name, sections[i]->summary);
