@@ -20,4 +20,17 @@ grep -q '"updates": 1000' out || fail "no updates in the summary"
 run 0 run "$files" -o run.db -q --set workload.stop.updates=100
 run 0 query run.db "SELECT count(*) FROM update_log WHERE operation='apply'" --format csv
 grep -q '^100$' out || fail "the log does not have 100 applied gradients"
+# The same seed gives the same numbers, with a trace or without; another seed gives others.
+numbers() {
+  run 0 run "$files" --json --set workload.stop.updates=500 "$@"
+  grep -E '"(run_time_s|mean|p99|max|idle_fraction|loss)"' out
+}
+numbers --trace none >first
+[ "$(wc -l <first)" -gt 10 ] || fail "few numbers in the summary"
+numbers --trace none >again
+numbers -o traced.db >traced
+numbers --trace none --seed 7 >other
+cmp -s first again || fail "the same seed gives other numbers"
+cmp -s first traced || fail "a trace changes numbers"
+cmp -s first other && fail "another seed gives the same numbers"
 finish
