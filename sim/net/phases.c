@@ -206,9 +206,57 @@ static void derive_apart (Derivation *d, const LsSegment *segment) {
   }
 }
 
+/* The link or trunk that what has been laid fills first; LS_NO_NUMBER: it uses none. */
+static guint bottleneck (const Derivation *d) {
+  guint found = LS_NO_NUMBER;
+  double worst = 0;
+  for (guint i = 0; i < d->usages->n_touched; i++) {
+    guint r = d->usages->touched[i];
+    const LsNetResource *resource = ls_topology_resource (d->shape->topology, r);
+    double seconds = d->usages->amount[r] / resource->per_s;
+    if (resource->kind == LS_RESOURCE_HBM || resource->kind == LS_RESOURCE_HOST_MEMORY)
+      continue;
+    if (seconds > worst || (found != LS_NO_NUMBER && r < found && !(seconds < worst))) {
+      worst = seconds;
+      found = r;
+    }
+  }
+  return found;
+}
+
+/* What a sender with many messages in flight has of the link that they fill first: they share it as one,
+ * because switches serve their ports in turn, so that beside 32 senders a flow keeps 1/33, however many
+ * messages each of them sends. */
+static double together_scale (Derivation *d, const LsSegment *segment) {
+  g_autofree double *of_sender = g_new0 (double, d->shape->n);
+  guint n, link;
+  double sent, received, most = 0;
+  for (guint r = 0; r < segment->n_rounds; r++)
+    lay_round (d, ls_schedule_round_at (d->schedule, segment->first_round + r), NULL);
+  link = bottleneck (d);
+  g_free (ls_usages_take (d->usages, &n, &sent, &received));
+  if (link == LS_NO_NUMBER)
+    return 0;
+  for (guint r = 0; r < segment->n_rounds; r++) {
+    const LsRound *round = ls_schedule_round_at (d->schedule, segment->first_round + r);
+    double memory = ls_way_memory (round->way, d->op, d->sent);
+    for (guint i = 0; i < round->n_moves; i++) {
+      const LsMove *move = ls_schedule_move_at (d->schedule, round->first_move + i);
+      double weight = ls_schedule_weight (d->schedule, move), before = d->usages->amount[link];
+      ls_way_add (d->shape, d->usages, round->way, move->from, move->to, weight, memory);
+      of_sender[move->from] += d->usages->amount[link] > before ? weight : 0;
+    }
+  }
+  for (guint i = 0; i < d->shape->n; i++)
+    most = MAX (most, of_sender[i]);
+  g_free (ls_usages_take (d->usages, &n, &sent, &received));
+  return most;
+}
+
 static void derive_together (Derivation *d, const LsSegment *segment) {
   gboolean switched = FALSE;
-  double largest = 0, whole = ls_schedule_whole (d->schedule);
+  double largest = segment->chunked ? 0 : together_scale (d, segment);
+  double whole = ls_schedule_whole (d->schedule);
   g_autofree RoundLoad *loads = g_new (RoundLoad, MAX (1, segment->n_rounds));
   for (guint r = 0; r < segment->n_rounds; r++) {
     const LsRound *round = ls_schedule_round_at (d->schedule, segment->first_round + r);

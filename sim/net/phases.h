@@ -5,7 +5,7 @@
  *             latency of a round is that of its slowest hop; of a repeated round those that a block
  *             meets on its way around; of a pipeline that of the first chunk through
  *             all stages, the chunks behind it fill the links meanwhile. Rounds that carry nothing add
- *             their latency only.
+ *             their latency only. Messages in flight together share links by sender, not by message.
  * Cost:       O(moves + resources touched). Ownership: the caller frees with ls_phases_free().
  */
 #pragma once

@@ -1,0 +1,40 @@
+#!/bin/sh
+# The shipped mixed traffic: what a flow keeps beside an all-to-all, and both models of collectives under contention.
+# shellcheck source=tests/cli/lib/common.sh
+. "$SOURCE_DIR/tests/cli/lib/common.sh"
+traffic=$SOURCE_DIR/workloads/traffic
+messages="--set cluster.groups.main.node.tuning.model=message --set cluster.fabrics.compute.tuning.model=message"
+
+# seconds KEY FILE ARG...: the key of all jobs, in order of their names.
+seconds() {
+  key=$1
+  shift
+  "$LOCKSTEP" run "$@" -q --json -o t.db --force >json 2>err || { fail "run $*"; sed 's/^/    /' err >&2; }
+  tr ',{}' '\n\n\n' <json | sed -n "s/^ *\"$key\": *//p" | tail -n "${jobs:-2}" | tr '\n' ' '
+}
+
+# One uplink, 32 senders of an all-to-all and one flow: the flow keeps 1/33, so that its bytes take 33 times as long as
+# alone; latency from the difference of two sizes. Ideal protocol: else the two carry different headers.
+file=$traffic/all-to-all-beside-a-flow.yaml
+ideal=cluster.node.tuning.protocol=ideal
+jobs=1
+one=$(seconds step_time_s "$file" --set $ideal --unset jobs.mesh --set jobs.flow.workload.model.repeat=1)
+two=$(seconds step_time_s "$file" --set $ideal --unset jobs.mesh --set jobs.flow.workload.model.repeat=1 --set "jobs.flow.workload.model.size=2 MB")
+jobs=2
+for algorithm in pairwise auto; do
+  both=$(seconds step_time_p99_s "$file" --set $ideal --set jobs.mesh.workload.model.algorithm=$algorithm)
+  echo "$both $one $two" | awk '{ x = ($1 - $3) / ($4 - $3); if (NF != 4 || (x / 32 - 1) ^ 2 > 1e-6) { print x; exit 1 } }' ||
+    fail "beside $algorithm the flow does not keep 1/33: $both; alone $one, twice the size $two"
+done
+
+# Fluid and message are within 5 % where bandwidth rules.
+near() {
+  # shellcheck disable=SC2086
+  echo "$(seconds step_time_s "$@") $(seconds step_time_s "$@" $messages)" |
+    awk '{ if (NF != 4) exit 1; for (i = 1; i <= 2; i++) if (($(i + 2) / $i - 1) ^ 2 > 0.05 ^ 2) { print; exit 1 } }' ||
+    fail "the two models are more than 5 % apart: $*"
+}
+near "$traffic/incast.yaml"
+near "$file"
+near "$traffic/two-all-reduces.yaml" --set "jobs.even.workload.model.size=4 GB" --set "jobs.odd.workload.model.size=4 GB"
+finish
