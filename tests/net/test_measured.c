@@ -473,15 +473,18 @@ static double mean (double sum, guint n) {
   return n > 0 ? sum / n : 0;
 }
 
+/* Measured with the shipped constants: V100 6.3 %, A100 7.4 and 6.4, H100 1.4 and 5.0, B200 0.5, across nodes 6.4 and
+ * 34.6 (the first sizes of the P6 log took up to eighteen times as long as the next: noise of its start). Bounds
+ * leave 0.2 points, 1.4 there: more is a change of the model, to be looked at. */
 START_TEST (measured_collectives) {
   static const struct {
     const char *name;
     double large, small;
-  } bounds[N_KINDS] = {[KIND_V100] = {"V100", 0.08, 1},
-                       [KIND_A100] = {"A100", 0.08, 0.09},
-                       [KIND_H100] = {"H100 and H200", 0.025, 0.06},
-                       [KIND_B200] = {"B200", 0.02, 1},
-                       [KIND_ACROSS] = {"across nodes", 0.20, 1.3}};
+  } bounds[N_KINDS] = {[KIND_V100] = {"V100", 0.065, 0.01},
+                       [KIND_A100] = {"A100", 0.076, 0.067},
+                       [KIND_H100] = {"H100 and H200", 0.016, 0.052},
+                       [KIND_B200] = {"B200", 0.007, 0.01},
+                       [KIND_ACROSS] = {"across nodes", 0.066, 0.36}};
   Errors errors[N_KINDS] = {{0, 0, 0, 0}};
   GString *report = g_string_new (NULL);
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
