@@ -15,6 +15,7 @@
 #include "cli/run_update.h"
 #include "cli/scenario.h"
 #include "config/output.h"
+#include "faults/stragglers_run.h"
 #include "train/summary.h"
 
 /* A database of more than this is announced. */
@@ -43,6 +44,7 @@ typedef struct {
   guint n_jobs;
   LsJob **jobs; /* in the order of the scenario's */
   LsSimulation *simulation;
+  LsStragglersRun *slow;  /* NULL: nothing is slow, or from the start and alike */
   LsRecording *recording; /* NULL with trace.level none */
   LsRunLearn *learn;      /* NULL without a learn section */
   LsRecorderOptions recorder;
@@ -56,6 +58,7 @@ static void run_clear (Run *run) {
   ls_campaign_outcome_free (run->campaign);
   ls_run_learn_free (run->learn);
   ls_recording_free (run->recording);
+  ls_stragglers_run_free (run->slow);
   ls_simulation_free (run->simulation);
   for (guint j = 0; j < run->n_jobs; j++)
     ls_job_free (run->jobs[j]);
@@ -147,14 +150,32 @@ static gboolean build (LsCli *cli, Run *run, GError **error) {
     jobs[run->n_jobs] = (LsSimulationJob){scenario->n_jobs > 1 ? job->name : NULL, job->workload,
                                           built, job->start_ps};
   }
-  const LsSimulationOptions how = {.fold = folds (cli, run),
-                                   .factor_of_rank = scenario->factor_of_rank};
+  LsSimulationOptions how = {.fold = folds (cli, run)};
+  ls_stragglers_set_options (scenario->stragglers, &how);
   run->simulation =
       ls_simulation_new_with (scenario->cluster, jobs, run->n_jobs, scenario->seed, &how);
   if (how.fold && ls_simulation_unfolded_why (run->simulation))
     ls_cli_note (cli, "every rank runs, alike or not: %s",
                  ls_simulation_unfolded_why (run->simulation));
+  run->slow = ls_stragglers_install (scenario->stragglers, run->simulation);
   return TRUE;
+}
+
+/* The same run without its stragglers, in whatever form is the quickest, to compare with. Nothing when it
+ * is interrupted. */
+static void compare (Run *run, LsSummary *summary) {
+  const LsScenario *scenario = run->scenario;
+  const LsSimulationOptions how = {.fold = TRUE};
+  const LsRunOptions stop = {.stop = ls_interrupt_flag ()};
+  g_autofree LsSimulationJob *jobs = g_new0 (LsSimulationJob, run->n_jobs);
+
+  for (guint j = 0; j < run->n_jobs; j++)
+    jobs[j] = (LsSimulationJob){NULL, scenario->jobs[j].workload, run->jobs[j],
+                                scenario->jobs[j].start_ps};
+  g_autoptr (LsSimulation) without =
+      ls_simulation_new_with (scenario->cluster, jobs, run->n_jobs, scenario->seed, &how);
+  if (ls_simulation_run (without, &stop, NULL))
+    ls_summary_compare (summary, run->simulation, without);
 }
 
 static gboolean prepare (LsCli *cli, Run *run, GError **error) {
@@ -431,6 +452,8 @@ static int run_run (LsCli *cli, GError **error) {
   if (run.learn)
     ls_run_learn_finish (run.learn, run.recording ? ls_recording_recorder (run.recording) : NULL);
   summary = make_summary (cli, &run);
+  if (summary && run.scenario->stragglers && !interrupted)
+    compare (&run, summary);
   if (run.scenario->campaign != NULL && !interrupted) {
     LsRecorder *recorder = run.recording ? ls_recording_recorder (run.recording) : NULL;
     run.campaign = ls_campaign_outcome_new (cli, run.scenario, recorder);

@@ -8,7 +8,6 @@
 #include "config/output.h"
 #include "config/path.h"
 #include "config/tables.h"
-#include "faults/stragglers.h"
 #include "train/update_keys.h"
 
 LsConfigSchema *ls_scenario_schema (void) {
@@ -47,7 +46,7 @@ void ls_scenario_free (LsScenario *scenario) {
   ls_step_times_free (scenario->step_times);
   ls_cost_free (scenario->cost);
   ls_campaign_plan_free (scenario->campaign);
-  g_free (scenario->factor_of_rank);
+  ls_stragglers_free (scenario->stragglers);
   ls_cluster_free (scenario->cluster);
   ls_config_free (scenario->config);
   ls_config_errors_free (scenario->errors);
@@ -192,9 +191,9 @@ static void read_stragglers (LsScenario *scenario) {
     }
     g_array_append_vals (gpus, workload->gpu_of_rank, workload->layout.ranks);
   }
-  scenario->factor_of_rank =
+  scenario->stragglers =
       ls_stragglers_read (scenario->config, scenario->errors, scenario->cluster,
-                          (const guint *) (gconstpointer) gpus->data, gpus->len);
+                          (const guint *) (gconstpointer) gpus->data, gpus->len, scenario->seed);
 }
 
 /* Builds the parts from what the builder has; each part checks its own keys. */

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "config/config.h"
 #include "faults/campaign_times.h"
+#include "faults/stragglers.h"
 #include "learn/settings.h"
 #include "net/cluster.h"
 #include "study/cost.h"
@@ -36,7 +37,7 @@ typedef struct {
   LsCost *cost;             /* NULL: no prices */
   LsStepTimes *step_times;  /* of the campaign */
   LsLearnSettings *learn;   /* NULL: no learn section, or a faulty one */
-  gint64 *factor_of_rank;   /* over all jobs: see LsSimulationOptions; NULL: no stragglers */
+  LsStragglers *stragglers; /* of all jobs; NULL: none, or faulty ones */
   guint64 seed;
   char *name; /* for file names: stems of the files, joined by dashes */
 } LsScenario;

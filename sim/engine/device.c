@@ -54,6 +54,8 @@ static gint64 available_sm (const LsDevice *device) {
 }
 
 static gint64 available_hbm (const LsDevice *device) {
+  if (device->speed == 0)
+    return 0; /* it stands still: nothing that loads memory runs either */
   if (device->hbm_used == 0 || device->hbm_rate == 0)
     return LS_USAGE_ONE;
   /* What is used rounds up, so that shares never overfill. */

@@ -301,8 +301,8 @@ void ls_engine_set_work_func (LsEngine *e, LsWorkFunc func, gpointer self) {
   e->work_self = self;
 }
 
-void ls_engine_set_steady (LsEngine *e, guint rank) {
-  ls_rank_at (e, rank)->steady = TRUE;
+void ls_engine_set_steady (LsEngine *e, guint rank, gboolean steady) {
+  ls_rank_at (e, rank)->steady = steady;
 }
 
 void ls_engine_set_put_handler (LsEngine *e, LsPutHandler handler, gpointer self) {

@@ -82,7 +82,7 @@ typedef gint64 (*LsWorkFunc) (gpointer self, guint rank, guint stream, gint64 or
                               const LsOp *op, gint64 work_ps);
 void ls_engine_set_work_func (LsEngine *engine, LsWorkFunc func, gpointer self);
 /* The function leaves the work of this rank as written: it need not be asked. */
-void ls_engine_set_steady (LsEngine *engine, guint rank);
+void ls_engine_set_steady (LsEngine *engine, guint rank, gboolean steady);
 /* Called at the receiver when a put has arrived. */
 typedef void (*LsPutHandler) (gpointer self, LsEngine *engine, guint rank_to, guint rank_from,
                               const LsOp *op);

@@ -49,6 +49,48 @@
     .when = "only with the distributions that have it"                                         \
   }
 
+/* Rows of a distribution of factors, which have no unit: `time_factor: 1.5` is {value: 1.5}, and
+ * {dist: lognormal, median: 1, sigma: 0.1} is drawn. `least` bounds the constant. */
+#define LS_DISTRIBUTION_FACTOR_ROWS(prefix, least, text)                                         \
+  {.path = prefix, .type = LS_CONFIG_MAP, .number = "value", .meaning = text},                   \
+      {.path = prefix ".dist",                                                                   \
+       .type = LS_CONFIG_WORD,                                                                   \
+       .flags = LS_CONFIG_DISCRIMINATOR,                                                         \
+       .choices_list = ls_distribution_names,                                                    \
+       .default_text = "constant",                                                               \
+       .source = "a number alone is one",                                                        \
+       .meaning = "a row of `lockstep list distributions`; its times are factors here"},         \
+      {.path = prefix ".value",                                                                  \
+       .type = LS_CONFIG_NUMBER,                                                                 \
+       .minimum = least,                                                                         \
+       .maximum = 1000,                                                                          \
+       .meaning = "the factor itself (constant)",                                                \
+       .when = "only with the distributions that have it"},                                      \
+      LS_DISTRIBUTION_NUMBER_ROW (prefix, "mean", "mean; of shifted-exponential without shift"), \
+      LS_DISTRIBUTION_NUMBER_ROW (prefix, "shift", "least factor"),                              \
+      LS_DISTRIBUTION_NUMBER_ROW (prefix, "low", "least factor"),                                \
+      LS_DISTRIBUTION_NUMBER_ROW (prefix, "high", "largest factor"),                             \
+      LS_DISTRIBUTION_NUMBER_ROW (prefix, "median", "half are smaller"),                         \
+      LS_DISTRIBUTION_NUMBER_ROW (prefix, "scale", "63.2 % are smaller (weibull)"),              \
+      LS_DISTRIBUTION_NUMBER_ROW (prefix, "minimum", "least factor (pareto)"),                   \
+      LS_DISTRIBUTION_NUMBER_ROW (prefix, "fast", "the usual factor (bimodal)"),                 \
+      LS_DISTRIBUTION_NUMBER_ROW (prefix, "slow", "the other factor (bimodal)"),                 \
+      {.path = prefix ".slow_share",                                                             \
+       .type = LS_CONFIG_QUANTITY,                                                               \
+       .dimension = LS_DIMENSION_FRACTION,                                                       \
+       .maximum = 1,                                                                             \
+       .meaning = "how often it is the other (bimodal)",                                         \
+       .when = "only with the distributions that have it"},                                      \
+      LS_DISTRIBUTION_NUMBER_ROW (prefix, "sigma", "deviation of the logarithm (lognormal)"),    \
+      LS_DISTRIBUTION_NUMBER_ROW (prefix, "shape", "shape of gamma, weibull, pareto"), {         \
+    .path = prefix ".file", .type = LS_CONFIG_FILE,                                              \
+    .meaning = "text file with a factor a line (empirical)",                                     \
+    .when = "only with the distributions that have it"                                           \
+  }
+
 /* Reads what stands at `path`; FALSE after adding faults. The distribution is cleared by the caller. */
 gboolean ls_distribution_read (LsConfig *config, LsConfigErrors *errors, const char *path,
                                LsDistribution *distribution);
+/* The same for rows of LS_DISTRIBUTION_FACTOR_ROWS: values are numbers. */
+gboolean ls_distribution_read_factor (LsConfig *config, LsConfigErrors *errors, const char *path,
+                                      LsDistribution *distribution);

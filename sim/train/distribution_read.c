@@ -36,7 +36,7 @@ static gboolean read_samples (LsConfig *config, LsConfigErrors *errors, const ch
     if (line[0] == '\0' || line[0] == '#')
       continue;
     if (!ls_number_parse (line, &value) || value < 0) {
-      ls_config_error_at (config, errors, file_path, "%s:%u: '%.40s' is no number of seconds", name,
+      ls_config_error_at (config, errors, file_path, "%s:%u: '%.40s' is no number >= 0", name,
                           i + 1, line);
       return FALSE;
     }
@@ -52,7 +52,7 @@ static gboolean read_samples (LsConfig *config, LsConfigErrors *errors, const ch
 }
 
 static gboolean read_parameters (LsConfig *config, LsConfigErrors *errors, const char *path,
-                                 LsDistribution *d) {
+                                 gboolean factor, LsDistribution *d) {
   gboolean good = TRUE;
 
   for (guint i = 0; i < LS_DISTRIBUTION_PARAMETERS && d->kind->parameters[i].name != NULL; i++) {
@@ -64,8 +64,9 @@ static gboolean read_parameters (LsConfig *config, LsConfigErrors *errors, const
       good = FALSE;
       continue;
     }
-    d->values[i] = p->kind == LS_PARAMETER_NUMBER ? ls_config_get_number (config, key)
-                                                  : ls_config_get_quantity (config, key);
+    gboolean number = p->kind == LS_PARAMETER_NUMBER || (factor && p->kind == LS_PARAMETER_TIME);
+    d->values[i] =
+        number ? ls_config_get_number (config, key) : ls_config_get_quantity (config, key);
   }
   if (!good)
     return FALSE;
@@ -75,8 +76,8 @@ static gboolean read_parameters (LsConfig *config, LsConfigErrors *errors, const
   return fault == NULL;
 }
 
-gboolean ls_distribution_read (LsConfig *config, LsConfigErrors *errors, const char *path,
-                               LsDistribution *distribution) {
+static gboolean read_any (LsConfig *config, LsConfigErrors *errors, const char *path,
+                          gboolean factor, LsDistribution *distribution) {
   g_autofree char *dist = g_strconcat (path, ".dist", NULL);
   const LsDistributionKind *kind = ls_distribution_kind_find (ls_config_get_string (config, dist));
 
@@ -89,5 +90,15 @@ gboolean ls_distribution_read (LsConfig *config, LsConfigErrors *errors, const c
       ls_config_no_effect (config, key, reason);
   }
   return kind->from_file ? read_samples (config, errors, path, distribution)
-                         : read_parameters (config, errors, path, distribution);
+                         : read_parameters (config, errors, path, factor, distribution);
+}
+
+gboolean ls_distribution_read (LsConfig *config, LsConfigErrors *errors, const char *path,
+                               LsDistribution *distribution) {
+  return read_any (config, errors, path, FALSE, distribution);
+}
+
+gboolean ls_distribution_read_factor (LsConfig *config, LsConfigErrors *errors, const char *path,
+                                      LsDistribution *distribution) {
+  return read_any (config, errors, path, TRUE, distribution);
 }

@@ -25,14 +25,16 @@ static void add_groups (LsFolding *folding, const LsJobRun *run, LsFoldGroup *ou
 }
 
 static void add_ranks (LsFolding *folding, const LsJobRun *run, guint job_number, guint first_kind,
-                       const gint64 *factor_of_rank) {
+                       const LsSimulationOptions *options) {
   const LsJob *job = run->job;
 
   for (guint i = 0; i < job->n_ranks; i++) {
     guint rank = run->first_rank + i;
     guint64 label = ls_refinement_mix (job_number, (guint64) run->start_ps);
-    if (factor_of_rank != NULL)
-      label = ls_refinement_mix (label, (guint64) factor_of_rank[rank]);
+    if (options->factor_of_rank != NULL)
+      label = ls_refinement_mix (label, (guint64) options->factor_of_rank[rank]);
+    if (options->label_of_rank != NULL)
+      label = ls_refinement_mix (label, options->label_of_rank[rank]);
     folding->gpu_of_rank[rank] = job->gpu_of_rank[i];
     folding->kind_of_rank[rank] = first_kind + job->kind_of_rank[i];
     folding->label_of_rank[rank] = label;
@@ -40,7 +42,7 @@ static void add_ranks (LsFolding *folding, const LsJobRun *run, guint job_number
 }
 
 LsFolding *ls_folding_new (const LsCluster *cluster, const LsJobRun *jobs, guint n_jobs,
-                           const gint64 *factor_of_rank, const char **why) {
+                           const LsSimulationOptions *options, const char **why) {
   LsFolding *folding = g_new0 (LsFolding, 1);
   guint n_ranks = 0, n_kinds = 0, n_groups = 0;
 
@@ -57,7 +59,7 @@ LsFolding *ls_folding_new (const LsCluster *cluster, const LsJobRun *jobs, guint
   folding->groups = g_new (LsFoldGroup, n_groups);
   for (guint j = 0, kind = 0, group = 0; j < n_jobs; j++) {
     const LsJob *job = jobs[j].job;
-    add_ranks (folding, &jobs[j], j, kind, factor_of_rank);
+    add_ranks (folding, &jobs[j], j, kind, options);
     add_groups (folding, &jobs[j], &folding->groups[group]);
     for (guint i = 0; i < job->n_kinds; i++)
       folding->programs[kind + i] = job->kinds[i].program;

@@ -17,7 +17,7 @@ typedef struct {
   GPtrArray *members; /* arrays of ranks in groups of later jobs */
 } LsFolding;
 
-/* `factor_of_rank`: see LsSimulationOptions. NULL with the reason in *why when the jobs do not fold. */
+/* Factors and labels of `options` keep ranks apart. NULL with the reason in *why when the jobs do not fold. */
 LsFolding *ls_folding_new (const LsCluster *cluster, const LsJobRun *jobs, guint n_jobs,
-                           const gint64 *factor_of_rank, const char **why);
+                           const LsSimulationOptions *options, const char **why);
 void ls_folding_free (LsFolding *folding);

@@ -221,8 +221,7 @@ static void slow_ranks (LsSimulation *simulation, const gint64 *factor_of_rank) 
   simulation->factors = g_new (gint64, MAX (simulation->n_places, 1u));
   for (guint place = 0; place < simulation->n_places; place++) {
     simulation->factors[place] = factor_of_rank[simulation->ranks[place]];
-    if (simulation->factors[place] == LS_USAGE_ONE)
-      ls_engine_set_steady (simulation->engine, place);
+    ls_engine_set_steady (simulation->engine, place, simulation->factors[place] == LS_USAGE_ONE);
   }
   ls_engine_set_work_func (simulation->engine, slowed_work, simulation);
 }
@@ -241,8 +240,8 @@ LsSimulation *ls_simulation_new_with (const LsCluster *cluster, const LsSimulati
   add_jobs (simulation, jobs, n_jobs);
   number_jobs (simulation);
   if (options != NULL && options->fold)
-    simulation->folding = ls_folding_new (cluster, simulation->jobs, simulation->n_jobs,
-                                          factor_of_rank, &simulation->why);
+    simulation->folding =
+        ls_folding_new (cluster, simulation->jobs, simulation->n_jobs, options, &simulation->why);
   choose_places (simulation);
   add_ranks (simulation);
   if (simulation->folding != NULL) {

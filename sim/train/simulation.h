@@ -83,6 +83,8 @@ typedef struct {
   /* [rank]: kernels take this many times as long (usage fixed point; LS_USAGE_ONE: as they are); copied.
    * NULL: none does. */
   const gint64 *factor_of_rank;
+  /* [rank]: only ranks with equal labels may stand for each other; borrowed until it is built. NULL: none. */
+  const guint64 *label_of_rank;
 } LsSimulationOptions;
 /* The same with options; NULL: none. */
 LsSimulation *ls_simulation_new_with (const LsCluster *cluster, const LsSimulationJob *jobs,

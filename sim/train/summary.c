@@ -235,6 +235,13 @@ LsSummary *ls_summary_new (LsSimulation *simulation) {
   return summary;
 }
 
+void ls_summary_compare (LsSummary *summary, LsSimulation *with, LsSimulation *without) {
+  if (summary->n_jobs == 0)
+    summary->stragglers = ls_slowdown (with, without, 0);
+  for (guint j = 0; j < summary->n_jobs; j++)
+    summary->jobs[j]->stragglers = ls_slowdown (with, without, j);
+}
+
 void ls_summary_free (LsSummary *summary) {
   if (summary == NULL)
     return;

@@ -19,6 +19,7 @@
 #include "train/bottlenecks.h"
 #include "train/memory.h"
 #include "train/simulation.h"
+#include "train/slowdown.h"
 
 typedef struct {
   gint64 peak_bytes;           /* allocated */
@@ -64,6 +65,7 @@ struct LsSummary {
   LsMemorySummary memory;
   char *memory_verdict; /* NULL: it fits */
   double communication_bytes_per_gpu;
+  LsSlowdown stragglers; /* known with stragglers only, when ls_summary_compare() was called */
   GPtrArray *bottlenecks; /* of LsBottleneck, the first ones; of the job's transfers or all */
   guint64 events, operations;
   double wall_s;
@@ -72,6 +74,8 @@ struct LsSummary {
 
 /* Of a run with at least one ended step, complete or interrupted. */
 LsSummary *ls_summary_new (LsSimulation *simulation);
+/* Adds what stragglers cost: `without` is the same run without them. */
+void ls_summary_compare (LsSummary *summary, LsSimulation *with, LsSimulation *without);
 void ls_summary_free (LsSummary *summary);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsSummary, ls_summary_free)
 

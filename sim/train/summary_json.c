@@ -169,6 +169,31 @@ static void put_bottlenecks (GString *out, const GPtrArray *bottlenecks, gboolea
   g_string_append_c (out, ']');
 }
 
+static void put_stragglers (GString *out, const LsSlowdown *slow) {
+  if (!slow->known)
+    return;
+  put_key (out, "stragglers");
+  g_string_append_c (out, '{');
+  put_member (out, "slowdown", slow->slowdown);
+  put_member (out, "slowdown_p50", slow->slowdown_p50);
+  put_member (out, "slowdown_max", slow->slowdown_max);
+  put_member (out, "step_time_without_s", slow->without_s);
+  put_member (out, "caused_wait_s", slow->caused_wait_s);
+  put_key (out, "by_rank");
+  g_string_append_c (out, '[');
+  for (guint i = 0; i < slow->n_ranks; i++) {
+    const LsSlowRank *row = &slow->ranks[i];
+    g_string_append (out, i > 0 ? ", {" : "{");
+    put_unsigned (out, "rank", row->rank);
+    put_member (out, "caused_wait_s", row->caused_wait_s);
+    put_member (out, "caused_share", row->caused_share);
+    if (row->slowdown > 0)
+      put_member (out, "slowdown", row->slowdown);
+    g_string_append_c (out, '}');
+  }
+  g_string_append (out, "]}");
+}
+
 static void put_warnings (GString *out, const GPtrArray *warnings) {
   put_key (out, "warnings");
   g_string_append_c (out, '[');
@@ -187,6 +212,7 @@ static void put_results (GString *out, const LsSummary *summary) {
   if (summary->memory.capacity_bytes > 0)
     put_memory (out, &summary->memory);
   put_member (out, "communication_bytes_per_gpu", summary->communication_bytes_per_gpu);
+  put_stragglers (out, &summary->stragglers);
 }
 
 static void put_gpus (GString *out, const LsSummary *summary) {

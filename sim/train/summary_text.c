@@ -155,6 +155,19 @@ static void put_bottlenecks (GString *out, const LsSummary *summary) {
   }
 }
 
+static void put_stragglers (GString *out, const LsSlowdown *slow) {
+  if (!slow->known)
+    return;
+  g_autofree char *without = quantity (slow->without_s, LS_DIMENSION_TIME);
+  put_line (out, "stragglers", "step %.4g times as long as without (%s); slowest step %.4g times",
+            slow->slowdown, without, slow->slowdown_max);
+  if (slow->n_ranks == 0)
+    return;
+  g_autofree char *wait = quantity (slow->ranks[0].caused_wait_s, LS_DIMENSION_TIME);
+  put_line (out, "", "rank %u is waited for most: %s per step, %.0f %% of all waits",
+            slow->ranks[0].rank, wait, 100 * slow->ranks[0].caused_share);
+}
+
 /* One job on its own lines. */
 static void put_job (GString *out, const LsSummary *job) {
   g_autofree char *start = quantity (job->start_s, LS_DIMENSION_TIME);
@@ -171,6 +184,7 @@ static void put_job (GString *out, const LsSummary *job) {
     put_memory_verdict (out, &job->memory);
   g_autofree char *sent = quantity (job->communication_bytes_per_gpu, LS_DIMENSION_BYTES);
   put_line (out, "communication", "%s sent per GPU and step", sent);
+  put_stragglers (out, &job->stragglers);
   put_bottlenecks (out, job);
   put_parts (out, job);
 }
@@ -191,6 +205,7 @@ static void put_run (GString *out, const LsSummary *summary) {
   if (summary->memory.capacity_bytes > 0)
     put_memory (out, &summary->memory);
   put_line (out, "communication", "%s sent per GPU and step", sent);
+  put_stragglers (out, &summary->stragglers);
   put_bottlenecks (out, summary);
   put_parts (out, summary);
 }
