@@ -49,6 +49,12 @@
     .when = "only with the distributions that have it"                                         \
   }
 
+#define LS_DISTRIBUTION_FACTOR_ROW(prefix, key, text)                                  \
+  {                                                                                    \
+    .path = prefix "." key, .type = LS_CONFIG_NUMBER, .maximum = 1e6, .meaning = text, \
+    .when = "only with the distributions that have it"                                 \
+  }
+
 /* Rows of a distribution of factors, which have no unit: `time_factor: 1.5` is {value: 1.5}, and
  * {dist: lognormal, median: 1, sigma: 0.1} is drawn. `least` bounds the constant. */
 #define LS_DISTRIBUTION_FACTOR_ROWS(prefix, least, text)                                         \
@@ -66,15 +72,15 @@
        .maximum = 1000,                                                                          \
        .meaning = "the factor itself (constant)",                                                \
        .when = "only with the distributions that have it"},                                      \
-      LS_DISTRIBUTION_NUMBER_ROW (prefix, "mean", "mean; of shifted-exponential without shift"), \
-      LS_DISTRIBUTION_NUMBER_ROW (prefix, "shift", "least factor"),                              \
-      LS_DISTRIBUTION_NUMBER_ROW (prefix, "low", "least factor"),                                \
-      LS_DISTRIBUTION_NUMBER_ROW (prefix, "high", "largest factor"),                             \
-      LS_DISTRIBUTION_NUMBER_ROW (prefix, "median", "half are smaller"),                         \
-      LS_DISTRIBUTION_NUMBER_ROW (prefix, "scale", "63.2 % are smaller (weibull)"),              \
-      LS_DISTRIBUTION_NUMBER_ROW (prefix, "minimum", "least factor (pareto)"),                   \
-      LS_DISTRIBUTION_NUMBER_ROW (prefix, "fast", "the usual factor (bimodal)"),                 \
-      LS_DISTRIBUTION_NUMBER_ROW (prefix, "slow", "the other factor (bimodal)"),                 \
+      LS_DISTRIBUTION_FACTOR_ROW (prefix, "mean", "mean; of shifted-exponential without shift"), \
+      LS_DISTRIBUTION_FACTOR_ROW (prefix, "shift", "least factor"),                              \
+      LS_DISTRIBUTION_FACTOR_ROW (prefix, "low", "least factor"),                                \
+      LS_DISTRIBUTION_FACTOR_ROW (prefix, "high", "largest factor"),                             \
+      LS_DISTRIBUTION_FACTOR_ROW (prefix, "median", "half are smaller"),                         \
+      LS_DISTRIBUTION_FACTOR_ROW (prefix, "scale", "63.2 % are smaller (weibull)"),              \
+      LS_DISTRIBUTION_FACTOR_ROW (prefix, "minimum", "least factor (pareto)"),                   \
+      LS_DISTRIBUTION_FACTOR_ROW (prefix, "fast", "the usual factor (bimodal)"),                 \
+      LS_DISTRIBUTION_FACTOR_ROW (prefix, "slow", "the other factor (bimodal)"),                 \
       {.path = prefix ".slow_share",                                                             \
        .type = LS_CONFIG_QUANTITY,                                                               \
        .dimension = LS_DIMENSION_FRACTION,                                                       \

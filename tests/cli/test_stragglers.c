@@ -11,18 +11,21 @@
 
 /* A data-parallel job of `n` GPUs of one node; `nodes` of them in all. */
 static char *scenario_text (guint nodes, guint gpus, guint steps, const char *stragglers) {
+  /* One GPU alone has long kernels, so that the fixed time of a step is little of it. */
+  guint micro = gpus == 1 ? 8 : 1;
+
   return g_strdup_printf (
       "lockstep: 1\n"
       "cluster: {nodes: %u, node: dgx-a100, fabric: {kind: fat-tree, link: 200 Gb/s}}\n"
       "workload:\n"
       "  model: {kind: transformer, layers: 2, hidden: 1024, heads: 8, ffn: 4096, vocab: 1024}\n"
-      "  gpus: %u\n"
+      "  parallel: {data: %u}\n"
       "  precision: bf16\n"
-      "  batch: {global: %u, micro: 1, seq_len: 128}\n"
+      "  batch: {global: %u, micro: %u, seq_len: %u}\n"
       "  stop: {steps: %u}\n"
       "%s%s",
-      nodes, gpus, gpus, steps, stragglers != NULL ? "faults:\n  stragglers:\n" : "",
-      stragglers != NULL ? stragglers : "");
+      nodes, gpus, gpus * micro, micro, gpus == 1 ? 2048u : 128u, steps,
+      stragglers != NULL ? "faults:\n  stragglers:\n" : "", stragglers != NULL ? stragglers : "");
 }
 
 typedef struct {
@@ -193,7 +196,7 @@ START_TEST (test_throttled) {
   double slow = step_s (&whole, 4);
   ck_assert_double_gt (slow, step * 1.1);
   ck_assert_double_le (slow, step * 2 * (1 + 1e-9));
-  ck_assert_double_eq_tol (step_s (&some, 0), step_s (&none, 0), 0);
+  ck_assert_double_eq_tol (step_s (&some, 0), step_s (&none, 0), 1e-12);
   ck_assert_double_eq_tol (step_s (&some, 7), step_s (&none, 7), 1e-12);
   ck_assert_double_eq_tol (step_s (&some, 2), slow, 1e-9);
   outcome_clear (&none);
