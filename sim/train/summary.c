@@ -71,9 +71,9 @@ static double hardware_flops (const LsJob *job, const LsWorkload *workload) {
   for (guint i = 0; i < job->n_kinds; i++) {
     const LsRankKind *kind = &job->kinds[i];
     g_autoptr (LsChunks) chunks = ls_chunks_new (kind->stage, &workload->recompute);
+    guint groups = ranks[i] / workload->layout.tensor; /* of tensor-parallel ranks */
 
-    flops += ls_chunks_recomputed_flops (chunks, workload) * (double) kind->microbatches *
-             (ranks[i] / workload->layout.tensor);
+    flops += ls_chunks_recomputed_flops (chunks, workload) * (double) kind->microbatches * groups;
   }
   return flops;
 }

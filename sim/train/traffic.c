@@ -78,6 +78,7 @@ static void fill_peers (Peers *peers, const LsTraffic *traffic, guint group) {
       break;
     case LS_TRAFFIC_RANDOM:
     case LS_N_TRAFFIC_PATTERNS:
+      peers->to[i] = NOBODY; /* drawn below */
       break;
     }
   }

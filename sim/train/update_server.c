@@ -36,7 +36,7 @@ static guint64 pair (guint32 a, guint32 b) {
 static void enqueue (LsUpdateShard *shard, guint32 gradient) {
   if (shard->queue_length == shard->queue_size) {
     guint size = MAX (16, 2 * shard->queue_size);
-    guint32 *queue = g_new (guint32, size);
+    guint32 *queue = g_new0 (guint32, size);
     for (guint i = 0; i < shard->queue_length; i++)
       queue[i] = shard->queue[(shard->queue_first + i) % shard->queue_size];
     g_free (shard->queue);
