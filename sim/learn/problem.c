@@ -37,8 +37,9 @@ LsProblem *ls_problem_new (const LsProblemSettings *settings, const LsDataset *d
   const LsProblemKind *kind = settings->kind;
 
   LS_REQUIRE (kind->needs_data == (data != NULL), "%s and its data", kind->name);
-  LS_REQUIRE (!kind->needs_classes || data->classes > 1, "%s needs classes", kind->name);
-  if (kind->needs_pictures && data->height == 0) {
+  LS_REQUIRE (!kind->needs_classes || (data != NULL && data->classes > 1), "%s needs classes",
+              kind->name);
+  if (kind->needs_pictures && data != NULL && data->height == 0) {
     g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
                  "problem %s needs pictures, and the data has plain rows; give data.height and "
                  "data.width",

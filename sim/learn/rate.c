@@ -11,8 +11,10 @@ double ls_rate_factor (const LsRateSchedule *s, gint64 t) {
 
   LS_REQUIRE (t >= 0, "step %" G_GINT64_FORMAT, t);
   switch (s->kind) {
-  case LS_RATE_STEP:
-    return warm * pow (s->factor, (double) (t / s->every));
+  case LS_RATE_STEP: {
+    gint64 stairs = t / s->every;
+    return warm * pow (s->factor, (double) stairs);
+  }
   case LS_RATE_COSINE:
     return warm * (s->floor + (1 - s->floor) * (1 + cos (G_PI * share)) / 2);
   case LS_RATE_LINEAR:

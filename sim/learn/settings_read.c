@@ -244,16 +244,15 @@ static void read_files (Reader *r) {
 
 static void read_data (Reader *r) {
   LsDataSettings *d = &r->s->data;
-  guint scaling = g_strv_length ((char **) scalings), i;
+  guint i = 0;
   const char *scale = ls_config_get_string (r->config, DATA "scale");
 
   d->kind = (LsDataKind) word (r, DATA "kind", data_kinds);
   read_files (r);
   read_generator (r);
-  for (i = 0; i < scaling; i++)
-    if (g_str_equal (scale, scalings[i]))
-      break;
-  d->scaling = i < scaling                                           ? (LsScaling) i
+  while (scalings[i] != NULL && !g_str_equal (scale, scalings[i]))
+    i++;
+  d->scaling = scalings[i] != NULL                                   ? (LsScaling) i
                : d->kind == LS_DATA_PRESET || d->kind == LS_DATA_IDX ? LS_SCALING_MAXIMUM
                                                                      : LS_SCALING_NONE;
   d->test_share = ls_config_get_quantity (r->config, DATA "test");
