@@ -65,7 +65,7 @@ struct LsSummary {
   LsMemorySummary memory;
   char *memory_verdict; /* NULL: it fits */
   double communication_bytes_per_gpu;
-  LsSlowdown stragglers; /* known with stragglers only, when ls_summary_compare() was called */
+  LsSlowdown stragglers;  /* known with stragglers only, when ls_summary_compare() was called */
   GPtrArray *bottlenecks; /* of LsBottleneck, the first ones; of the job's transfers or all */
   guint64 events, operations;
   double wall_s;
