@@ -75,11 +75,11 @@ static gboolean add_range (GArray *sizes, const char *text, GError **error) {
                  (int) (colon - text) + 2, text);
     return FALSE;
   }
-  for (double at = (double) from; at <= (double) to && sizes->len<MOST_SIZES; at = by> 0
-                                      ? at + (double) by
-                                      : MAX (at + 1, floor (at * times))) {
+  double at = (double) from;
+  while (at <= (double) to && sizes->len < MOST_SIZES) {
     gint64 bytes = (gint64) at;
     g_array_append_val (sizes, bytes);
+    at = by > 0 ? at + (double) by : MAX (at + 1, floor (at * times));
   }
   return TRUE;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/error.h"
 #include "cli/interrupt.h"
 #include "cli/learning.h"
@@ -242,6 +243,7 @@ static LsLearning *replay (LsCli *cli, const Lesson *lesson, const char *path, G
   const LsUpdateLogInfo *info;
   guint64 seed;
 
+  LS_REQUIRE (lesson->settings != NULL, "a lesson without settings");
   if (!reader)
     return NULL;
   info = ls_update_reader_info (reader);

@@ -466,7 +466,7 @@ static int run_run (LsCli *cli, GError **error) {
   show (cli, &run, summary, interrupted);
   if (interrupted)
     return 130;
-  if (summary->memory.fits)
+  if (!summary || summary->memory.fits)
     return 0;
   ls_cli_note (cli, "does not fit in memory; it was simulated as if it did (exit status 3)");
   return 3;
