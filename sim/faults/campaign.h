@@ -103,9 +103,11 @@ const char *ls_recovery_meaning (LsRecoveryPolicy policy);
 
 typedef struct {
   guint replicas, nodes_per_replica, spares, gpus_per_node;
-  gint64 tokens_per_step; /* of the full allocation */
-  gboolean scale_batch;   /* elastic: tokens per step shrink with the replicas; else they stay */
-  guint least_replicas;   /* elastic: fewer are not worth running */
+  guint workers_per_replica; /* data-parallel workers in one of these replicas; for the trace */
+  gint64 samples_per_step;   /* of the full allocation; for the trace */
+  gint64 tokens_per_step;    /* of the full allocation */
+  gboolean scale_batch;      /* elastic: tokens per step shrink with the replicas; else they stay */
+  guint least_replicas;      /* elastic: fewer are not worth running */
   guint n_sources;
   const LsFailureSource *sources;
   LsCampaignTimes times;
@@ -163,6 +165,9 @@ typedef struct {
   /* A phase: `kind` is "train" or the word of a part; `fault`: number of the one that caused it, < 0: none. */
   void (*interval) (gpointer self, const char *kind, gint64 start_us, gint64 end_us, guint gpus,
                     guint spares_free, gint64 steps, gint64 tokens, gint64 fault);
+  /* Equal steps that a durable checkpoint covers (or the end): one after another from `start_us`. */
+  void (*kept) (gpointer self, gint64 start_us, gint64 end_us, gint64 steps, guint workers,
+                gint64 samples);
   gpointer self;
 } LsCampaignTrace;
 

@@ -234,6 +234,8 @@ LsStepTimes *ls_step_times_new (LsConfig *config, LsConfigErrors *errors, const 
   ls_checkpoint_times (cluster, workload, plan->layout, &times->checkpoint);
   spec->replicas = times->units;
   spec->nodes_per_replica = times->nodes_per_unit;
+  spec->workers_per_replica = times->replicas_per_unit;
+  spec->samples_per_step = workload->global_batch;
   spec->tokens_per_step = ls_model_has_tokens (workload->model)
                               ? workload->global_batch * workload->seq_len
                               : workload->global_batch;

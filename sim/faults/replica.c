@@ -24,6 +24,8 @@
 /* A stretch of equal steps that no durable checkpoint covers. */
 typedef struct {
   gint64 steps, step_ps, tokens;
+  LsInt128 start_ps;
+  guint replicas;
   gboolean covered; /* by the checkpoint that is being written */
 } Stretch;
 
@@ -236,8 +238,12 @@ static gint64 tokens_of_step (const Run *run) {
   return (gint64) ((LsInt128) spec->tokens_per_step * ls_seats_used (run->seats) / spec->replicas);
 }
 
-static void add_steps (Run *run, gint64 steps, gint64 step_ps) {
-  Stretch stretch = {.steps = steps, .step_ps = step_ps, .tokens = steps * tokens_of_step (run)};
+static void add_steps (Run *run, LsInt128 start_ps, gint64 steps, gint64 step_ps) {
+  Stretch stretch = {.steps = steps,
+                     .step_ps = step_ps,
+                     .tokens = steps * tokens_of_step (run),
+                     .start_ps = start_ps,
+                     .replicas = ls_seats_used (run->seats)};
 
   if (steps == 0)
     return;
@@ -245,6 +251,20 @@ static void add_steps (Run *run, gint64 steps, gint64 step_ps) {
   run->pending_steps += steps;
   run->pending_tokens += stretch.tokens;
   run->trained_ps += (LsInt128) steps * step_ps;
+}
+
+/* For who learns from the campaign. */
+static void report_kept (const Run *run, const Stretch *stretch) {
+  const LsCampaignSpec *spec = run->spec;
+  gint64 samples = spec->samples_per_step;
+
+  if (run->trace == NULL || run->trace->kept == NULL)
+    return;
+  if (spec->scale_batch)
+    samples = samples * stretch->replicas / spec->replicas;
+  run->trace->kept (run->trace->self, us_of (stretch->start_ps),
+                    us_of (stretch->start_ps + (LsInt128) stretch->steps * stretch->step_ps),
+                    stretch->steps, stretch->replicas * spec->workers_per_replica, samples);
 }
 
 static void keep (Run *run, gboolean all) {
@@ -256,6 +276,7 @@ static void keep (Run *run, gboolean all) {
       break;
     LsInt128 took_ps = (LsInt128) stretch->steps * stretch->step_ps;
     LsInt128 healthy_ps = (LsInt128) stretch->tokens * run->healthy_ps / run->spec->tokens_per_step;
+    report_kept (run, stretch);
     run->kept_ps += took_ps;
     run->parts_ps[LS_CAMPAIGN_KEPT] += healthy_ps;
     run->parts_ps[LS_CAMPAIGN_SLOW] += took_ps - healthy_ps;
@@ -340,7 +361,7 @@ static Outcome train (Run *run) {
       gboolean up = end_ps > run->until_ps;
       gint64 whole = up ? (gint64) ((run->until_ps - start_ps) / step_ps) : steps;
       advance (run, up ? run->until_ps : end_ps);
-      add_steps (run, whole, step_ps);
+      add_steps (run, start_ps, whole, step_ps);
       run->parts_ps[LS_CAMPAIGN_LOST] += run->now_ps - start_ps - (LsInt128) whole * step_ps;
       record (run, "train", start_ps, whole, whole * tokens_of_step (run), -1);
       return up ? TIME_UP : DONE;
@@ -353,7 +374,7 @@ static Outcome train (Run *run) {
       steps = MIN (steps, MAX (1, divide_up (passed_ps, step_ps)));
     if (effect != STOP && effect != RETRY)
       continue;
-    add_steps (run, whole, step_ps);
+    add_steps (run, start_ps, whole, step_ps);
     record (run, "train", start_ps, whole, whole * tokens_of_step (run), -1);
     if (effect == STOP) {
       lose_time (run, run->cause, run->fault, passed_ps - (LsInt128) whole * step_ps);

@@ -45,7 +45,22 @@ static void on_interval (gpointer self, const char *kind, gint64 start_us, gint6
   row[10] = fault < 0 ? ls_cell (LS_CELL_NULL) : ls_cell (fault + 1);
 }
 
+static void on_kept (gpointer self, gint64 start_us, gint64 end_us, gint64 steps, guint workers,
+                     gint64 samples) {
+  LsRecorder *recorder = self;
+  LsCell *row = ls_trace_writer_row (recorder->writer, LS_ROW_KEPT);
+
+  row[0] = ls_cell (0);
+  row[1] = ls_cell (0);
+  row[2] = ls_cell (start_us);
+  row[3] = ls_cell (end_us);
+  row[4] = ls_cell (steps);
+  row[5] = ls_cell (workers);
+  row[6] = ls_cell (samples);
+}
+
 LsCampaignTrace ls_recorder_campaign_trace (LsRecorder *recorder, const LsFailureSource *sources) {
   recorder->sources = sources;
-  return (LsCampaignTrace){.fault = on_fault, .interval = on_interval, .self = recorder};
+  return (LsCampaignTrace){
+      .fault = on_fault, .interval = on_interval, .kept = on_kept, .self = recorder};
 }

@@ -31,6 +31,7 @@ typedef union {
   X (METRIC, "metric", 7, 1 << 6, 1 << 2)                             \
   X (FAULT, "fault", 14, 1 << 11, 1 << 3 | 1 << 4 | 1 << 8 | 1 << 12) \
   X (INTERVAL, "interval", 11, 0, 1 << 3)                             \
+  X (KEPT, "kept_steps", 7, 0, 0)                                     \
   X (CAUSE, NULL, 2, 0, 0)
 
 typedef enum {

@@ -65,6 +65,10 @@ static const char tables[] =
     " peer INTEGER, closes INTEGER);"
     "CREATE TABLE peer_set(id INTEGER, position INTEGER, worker INTEGER NOT NULL,"
     " PRIMARY KEY(id,position)) WITHOUT ROWID;"
+    /* steps of a campaign that are kept: workers and samples of one step */
+    "CREATE TABLE kept_steps(replica INTEGER NOT NULL, job_id INTEGER, start_us INTEGER NOT NULL,"
+    " end_us INTEGER NOT NULL, steps INTEGER NOT NULL, workers INTEGER NOT NULL,"
+    " samples INTEGER NOT NULL);"
     "CREATE TABLE metric(replica INTEGER, job_id INTEGER, name TEXT, updates INTEGER,"
     " samples INTEGER, t_ns INTEGER, value REAL, PRIMARY KEY(replica,job_id,name,updates))"
     " WITHOUT ROWID;";

@@ -75,6 +75,12 @@ static gboolean read_info (LsUpdateReader *r, GError **error) {
     workers = number (r, "SELECT max(dp) + 1 FROM rank WHERE job_id = 0", 0);
     shards = 1;
     info->n_records = number (r, "SELECT count(*) FROM step WHERE job_id = 0", 0) * workers * 3;
+    gint64 kept = number (r, "SELECT sum(steps) FROM kept_steps WHERE replica = 0", 0);
+    info->from_campaign = kept > 0;
+    if (info->from_campaign) {
+      workers = number (r, "SELECT max(workers) FROM kept_steps WHERE replica = 0", 0);
+      info->n_records = kept * workers * 3;
+    }
   } else {
     workers = number (r,
                       "SELECT max(w) + 1 FROM (SELECT max(worker) w FROM update_log"
@@ -269,11 +275,51 @@ static gboolean replay_steps (LsUpdateReader *r, const Run *run, GError **error)
   return fine && (rc == SQLITE_DONE || fail (r, error));
 }
 
+/* The kept steps of a campaign, in their own time; what failures took is in none of them. */
+static gboolean replay_campaign (LsUpdateReader *r, const Run *run, GError **error) {
+  static const char sql[] = "SELECT start_us, end_us, steps, workers, samples FROM kept_steps "
+                            "WHERE replica = 0 ORDER BY start_us";
+  LsSyncLog log = {.sink = run->sink, .self = run->self};
+  sqlite3_stmt *statement = NULL;
+  gboolean fine = TRUE;
+  int rc = SQLITE_DONE;
+
+  if (sqlite3_prepare_v2 (r->db, sql, -1, &statement, NULL) != SQLITE_OK)
+    return fail (r, error);
+  while (fine && (rc = sqlite3_step (statement)) == SQLITE_ROW) {
+    gint64 start_us = sqlite3_column_int64 (statement, 0);
+    gint64 span_us = sqlite3_column_int64 (statement, 1) - start_us;
+    gint64 steps = sqlite3_column_int64 (statement, 2),
+           workers = sqlite3_column_int64 (statement, 3);
+
+    if (start_us < 0 || span_us < 0 || start_us + span_us > G_MAXINT64 / LS_PS_PER_US ||
+        steps < 0 || workers < 1 || workers > (gint64) r->info.workers) {
+      g_set_error (
+          error, LS_ERROR, LS_ERROR_CONFIG,
+          "%s: kept_steps has a row that cannot be (or after 106 days, where learning ends)",
+          r->path);
+      fine = FALSE;
+    }
+    log.workers = (guint) workers;
+    log.samples = MAX (1, sqlite3_column_int64 (statement, 4) / MAX (workers, 1));
+    for (gint64 step = 0; fine && step < steps; step++) {
+      gint64 from_us = start_us + (gint64) ((double) span_us * (double) step / (double) steps);
+      gint64 to_us = start_us + (gint64) ((double) span_us * (double) (step + 1) / (double) steps);
+      ls_sync_log_step (&log, from_us * LS_PS_PER_US, to_us * LS_PS_PER_US);
+      fine = look (r, run, log.version * LOOK_EVERY, error);
+    }
+  }
+  sqlite3_finalize (statement);
+  return fine && (rc == SQLITE_DONE || fail (r, error));
+}
+
 gboolean ls_update_reader_run (LsUpdateReader *r, const LsUpdateSink *sink, gpointer self,
                                void (*progress) (gpointer progress_self, double share),
                                gpointer progress_self, const volatile gint *stop, GError **error) {
   const Run run = {sink, self, progress, progress_self, stop};
 
+  if (r->info.from_campaign)
+    return replay_campaign (r, &run, error);
   if (r->info.from_steps)
     return replay_steps (r, &run, error);
   return read_peer_sets (r, error) && replay_log (r, &run, error);

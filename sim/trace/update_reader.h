@@ -19,10 +19,11 @@ typedef struct LsUpdateReader LsUpdateReader;
 
 typedef struct {
   guint workers, shards;
-  gint64 n_records;    /* about, for progress */
-  gboolean from_steps; /* a synchronous run */
-  const char *policy;  /* owned by the reader */
-  gint64 seed;         /* of the run; 1 when not known */
+  gint64 n_records;       /* about, for progress */
+  gboolean from_steps;    /* a synchronous run */
+  gboolean from_campaign; /* its kept steps */
+  const char *policy;     /* owned by the reader */
+  gint64 seed;            /* of the run; 1 when not known */
 } LsUpdateLogInfo;
 
 LsUpdateReader *ls_update_reader_new (const char *path, GError **error);

@@ -44,6 +44,7 @@ static const char *const contract[][2] = {
                  "computed_ns arrived_ns applied_ns action reason scale samples"},
     {"update_log",
      "id replica job_id operation worker shard version peer_set gradient_id t_ns peer closes"},
+    {"kept_steps", "replica job_id start_us end_us steps workers samples"},
     {"metric", "replica job_id name updates samples t_ns value"},
     {"events",
      "id job step rank node dp tp pp stream kind class axis phase name layer microbatch chunk "
