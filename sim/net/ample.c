@@ -1,12 +1,12 @@
 /* See ample.h. */
 #include "net/ample.h"
 
-/* An even spread over all paths of a tree whose links are all alike. */
+/* An even spread over all paths of a tree whose links are all alike; a trunk of several parts, for its rate
+ * is more than one resource holds, has them filled evenly. */
 static gboolean spreads (const LsTopology *topology, guint f) {
   const LsFabricSpec *fabric = ls_cluster_fabric (topology->cluster, f);
-  const LsFabricMap *map = &topology->fabrics[f];
   return fabric->kind == LS_FABRIC_FAT_TREE && fabric->routing == LS_ROUTING_SPRAY &&
-         map->spines == 1 && map->cores == 1 && ls_cluster_n_overrides (topology->cluster) == 0;
+         !fabric->single_links && ls_cluster_n_overrides (topology->cluster) == 0;
 }
 
 gboolean ls_topology_is_ample (const LsTopology *topology, guint resource) {

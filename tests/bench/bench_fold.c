@@ -15,7 +15,7 @@ static Pod new_pod (guint nodes) {
                                .routing = LS_ROUTING_SPRAY,
                                .hop_latency_ps = 500000,
                                .rails = 8,
-                               .leaf_radix = 64,
+                               .leaf_radix = 128,
                                .oversubscription = 1,
                                .spine_oversubscription = 1,
                                .hop_ps = -1};
