@@ -19,12 +19,14 @@ typedef struct {
   gboolean receives;
   guint at_once;      /* most sends of one bundle */
   gboolean unbounded; /* eager sends or puts: any number may be under way */
+  guint64 content;    /* a hash of all that: ranks of different kinds often do alike with a group */
 } LsFoldUse;
 
 typedef struct {
   guint n_slots;
   LsFoldUse *uses; /* [slot] */
   GArray *copies;  /* guint16 descriptors */
+  guint64 copied;  /* a hash of them */
   gboolean host;   /* runs operations on its host */
 } LsFoldKind;
 

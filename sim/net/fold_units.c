@@ -5,7 +5,7 @@
  *             rate at which the unit can load it, as a unit runs one collective at a time and sends what
  *             its bundles hold.
  *             A group whose like was seen takes over what that one uses, by the resources' numbers inside the
- *             nodes of its members. Like are groups of the same kinds of ranks on the same GPUs of the same
+ *             nodes of its members. Like are groups that do the same on the same GPUs of the same
  *             kinds of nodes, as far from one another in number, and alike in who shares a leaf switch and a
  *             pod; and where trunks matter, groups inside one node only.
  * Cost:       one template per transfer of each unit that has no like.
@@ -287,6 +287,14 @@ static guint32 number_of (guint32 *numbers, guint32 *stamps, guint32 stamp, guin
   return numbers[what];
 }
 
+/* What the member does in the unit. */
+static guint64 use_content (const LsFold *fold, const LsFoldUnit *unit, guint position) {
+  if (unit->group == LS_FOLD_NONE)
+    return fold->kinds[fold->input.kind_of_rank[unit->rank]].copied;
+  const LsFoldUse *use = ls_fold_use (fold, &fold->input.groups[unit->group], position);
+  return use == NULL ? 0 : use->content;
+}
+
 /* What makes the unit like another; FALSE: more than this looks at. */
 static gboolean key_of (Scan *scan, const LsFoldUnit *unit, guint64 *key) {
   const LsFold *fold = scan->fold;
@@ -312,7 +320,7 @@ static gboolean key_of (Scan *scan, const LsFoldUnit *unit, guint64 *key) {
               << 32 |
           number_of (scan->pod_number, scan->pod_stamp, stamp, stand->pod, &pods);
     key[1] = mix (mix (key[1], place), scan->node_type[node]);
-    key[2] = mix (mix (key[2], stands), (guint64) stand->fabric << 32 | input->kind_of_rank[rank]);
+    key[2] = mix (mix (mix (key[2], stands), stand->fabric), use_content (fold, unit, i));
   }
   const LsFoldGroup *group = unit->group == LS_FOLD_NONE ? NULL : &input->groups[unit->group];
   guint64 slots = group == NULL ? 0 : ((guint64) group->slot + 1) << 16 | (group->first_slot + 1);

@@ -1,5 +1,8 @@
 /* What programs do with the groups of their ranks, read from their operations once per kind of rank. */
+#include "engine/refine.h"
 #include "net/fold_private.h"
+
+#define mix ls_refinement_mix
 
 static gint compare_numbers (gconstpointer a, gconstpointer b) {
   guint16 x = *(const guint16 *) a, y = *(const guint16 *) b;
@@ -68,6 +71,24 @@ static void read_operation (LsFoldKind *kind, const LsOp *op, guint bundled, con
   }
 }
 
+static guint64 hash_numbers (const GArray *numbers) {
+  guint64 hash = mix (1, numbers->len);
+  for (guint i = 0; i < numbers->len; i++)
+    hash = mix (hash, g_array_index (numbers, guint16, i));
+  return hash;
+}
+
+static guint64 hash_use (const LsFoldUse *use) {
+  guint64 hash = mix (hash_numbers (use->collectives), use->sends->len);
+  for (guint i = 0; i < use->sends->len; i++) {
+    const LsFoldSend *send = &g_array_index (use->sends, LsFoldSend, i);
+    hash = mix (mix (hash, (guint64) send->peer), send->descriptor);
+    hash = mix (hash, send->relative ? 1 : 0);
+  }
+  hash = mix (mix (hash, use->receives ? 1 : 0), use->at_once);
+  return mix (hash, use->unbounded ? 1 : 0);
+}
+
 static void read_program (LsFoldKind *kind, const LsProgram *program, const char **why) {
   for (guint stream = 0; stream < ls_program_n_streams (program); stream++) {
     guint bundled = 1;
@@ -82,9 +103,12 @@ static void read_program (LsFoldKind *kind, const LsProgram *program, const char
       read_operation (kind, op, bundled, why);
     }
   }
-  for (guint slot = 0; slot < kind->n_slots; slot++)
+  for (guint slot = 0; slot < kind->n_slots; slot++) {
     g_array_sort (kind->uses[slot].collectives, compare_numbers);
+    kind->uses[slot].content = hash_use (&kind->uses[slot]);
+  }
   g_array_sort (kind->copies, compare_numbers);
+  kind->copied = hash_numbers (kind->copies);
 }
 
 LsFoldKind *ls_fold_kinds_new (const LsFoldInput *input, const char **why) {
