@@ -22,6 +22,8 @@
   "auto ring bidirectional tree binomial halving doubling bruck direct pairwise " \
   "hierarchical nvls sharp torus"
 
+#define MOST_ITERATIONS 10000
+
 static const LsOption options[] = {
     {"sizes", 0, LS_OPTION_STRING, "SIZES",
      "bytes: 1K:8G:2x (from, to, times), 1M:8M:1M (from, to, step) or 4K,1M; as nccl-tests count "
@@ -220,17 +222,27 @@ static gboolean read_sizes (LsCli *cli, Task *task, GError **error) {
   return task->sizes != NULL;
 }
 
+static gboolean read_iterations (LsCli *cli, Task *task, GError **error) {
+  gint64 n = ls_args_integer (cli->args, "iterations", 1);
+
+  task->job.iterations = (guint) CLAMP (n, 1, MOST_ITERATIONS);
+  if (n == task->job.iterations)
+    return TRUE;
+  g_set_error (error, LS_ERROR, LS_ERROR_USAGE,
+               "--iterations: %" G_GINT64_FORMAT " is not between 1 and %d", n, MOST_ITERATIONS);
+  return FALSE;
+}
+
 static gboolean read_task (LsCli *cli, const LsCluster *cluster, Task *task, GError **error) {
   task->ranks =
       ls_collective_ranks (ls_args_string (cli->args, "ranks"), ls_cluster_n_gpus (cluster), error);
   if (!task->ranks || !read_algorithm (cli, task, error) || !read_protocol (cli, task, error) ||
       !read_models (cli, task, error) || !read_root (cli, task, error) ||
-      !read_sizes (cli, task, error))
+      !read_sizes (cli, task, error) || !read_iterations (cli, task, error))
     return FALSE;
   task->job.cluster = cluster;
   task->job.gpus = (const guint *) (gpointer) task->ranks->data;
   task->job.n = task->ranks->len;
-  task->job.iterations = (guint) CLAMP (ls_args_integer (cli->args, "iterations", 1), 1, 10000);
   return TRUE;
 }
 
@@ -454,6 +466,10 @@ static int run_collective (LsCli *cli, GError **error) {
                  "an operation and a cluster are needed, as in: lockstep collective all_reduce "
                  "topologies/dgx-h100.yaml; operations are %s",
                  OPERATIONS);
+    return 2;
+  }
+  if (cli->json && ls_args_has (cli->args, "csv")) {
+    g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "--json and --csv: one of the two");
     return 2;
   }
   if (!read_operation (words->pdata[0], &task, error))

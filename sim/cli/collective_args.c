@@ -9,6 +9,8 @@
 #include "base/quantity.h"
 
 #define MOST_SIZES 4096
+/* Of one buffer, and of all splits together: far above any memory, and exact in a double. */
+#define MOST_BYTES G_GINT64_CONSTANT (1000000000000000)
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
@@ -29,7 +31,7 @@ static gboolean parse_size (const char *text, gint64 *bytes) {
       return FALSE;
   }
   value *= factor;
-  if (value < 0 || value > 1e15 || fabs (value - round (value)) > 0)
+  if (value < 0 || value > (double) MOST_BYTES || fabs (value - round (value)) > 0)
     return FALSE;
   *bytes = (gint64) value;
   return TRUE;
@@ -69,15 +71,27 @@ static gboolean add_range (GArray *sizes, const char *text, GError **error) {
     }
   } else if (step && !size_at (text, step, length, &by, error))
     return FALSE;
-  if (to < from || (step && by == 0 && times <= 1) || (from == 0 && by == 0)) {
+  gboolean adds = step != NULL && length > 0 && g_ascii_toupper (step[length - 1]) != 'X';
+  if (step && (length == 0 || (adds && by == 0))) {
+    g_set_error (error, LS_ERROR, LS_ERROR_USAGE,
+                 "--sizes, column %d: '%s' must be a size above 0, or a factor as in 2x",
+                 (int) (step - text) + 1, step);
+    return FALSE;
+  }
+  if (to < from || (from == 0 && by == 0)) {
     g_set_error (error, LS_ERROR, LS_ERROR_USAGE,
                  "--sizes, column %d: the range %s is empty or begins at 0",
                  (int) (colon - text) + 2, text);
     return FALSE;
   }
   double at = (double) from;
-  while (at <= (double) to && sizes->len < MOST_SIZES) {
+  while (at <= (double) to) {
     gint64 bytes = (gint64) at;
+    if (sizes->len == MOST_SIZES) {
+      g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "--sizes: the range %s has more than %d sizes",
+                   text, MOST_SIZES);
+      return FALSE;
+    }
     g_array_append_val (sizes, bytes);
     at = by > 0 ? at + (double) by : MAX (at + 1, floor (at * times));
   }
@@ -154,43 +168,63 @@ GArray *ls_collective_ranks (const char *text, guint n_gpus, GError **error) {
 
 /* --- splits ----------------------------------------------------------------------------------- */
 
-static gboolean read_row (const char *path, const char *line, guint number, guint n, gint64 *row,
-                          GError **error) {
-  g_auto (GStrv) words = g_strsplit_set (line, ", \t\r", -1);
-  guint count = 0;
+/* Adds @bytes to @sum; FALSE when all of a file are more than the largest size of a buffer. */
+static gboolean add_bytes (gint64 *sum, gint64 bytes) {
+  *sum += bytes;
+  return *sum <= MOST_BYTES;
+}
 
-  for (guint i = 0; words[i] != NULL; i++) {
+static gboolean read_row (const char *path, const char *line, guint number, guint n, gint64 *row,
+                          gint64 *sum, GError **error) {
+  g_auto (GStrv) words = g_strsplit_set (line, ", \t\r", -1);
+  guint count = 0, column = 1;
+
+  for (guint i = 0; words[i] != NULL; column += (guint) strlen (words[i++]) + 1) {
     if (*words[i] == '\0')
       continue;
     if (count < n && !parse_size (words[i], &row[count])) {
-      g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s:%u: '%s' is no size in bytes", path,
-                   number, words[i]);
+      g_autofree char *word = g_utf8_make_valid (words[i], -1);
+      g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s:%u:%u: error: '%s' is no size in bytes",
+                   path, number, column, word);
+      return FALSE;
+    }
+    if (count < n && !add_bytes (sum, row[count])) {
+      g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+                   "%s:%u:%u: error: all sizes together are more than 1e15 bytes", path, number,
+                   column);
       return FALSE;
     }
     count++;
   }
   if (count == n)
     return TRUE;
-  g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s:%u: %u sizes for %u ranks", path, number,
-               count, n);
+  g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s:%u:1: error: %u sizes for %u ranks", path,
+               number, count, n);
   return FALSE;
 }
 
 gint64 *ls_collective_splits (const char *path, guint n, GError **error) {
   g_autofree char *text = NULL;
   g_autofree gint64 *splits = g_new0 (gint64, (gsize) n * n);
+  g_autoptr (GError) unread = NULL;
   guint rows = 0;
+  gint64 sum = 0;
+  gsize length;
 
-  if (!ls_file_read (path, LS_FILE_MAX, &text, NULL, error)) {
-    g_prefix_error (error, "%s ", path);
+  if (!ls_file_read (path, LS_FILE_MAX, &text, &length, &unread)) {
+    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s: %s", path, unread->message);
+    return NULL;
+  }
+  if (strlen (text) != length) {
+    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s: is no text", path);
     return NULL;
   }
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   for (guint i = 0; lines[i] != NULL; i++) {
-    g_strstrip (lines[i]);
-    if (*lines[i] == '\0' || *lines[i] == '#')
+    const char *start = lines[i] + strspn (lines[i], " \t\r");
+    if (*start == '\0' || *start == '#')
       continue;
-    if (rows < n && !read_row (path, lines[i], i + 1, n, splits + (gsize) rows * n, error))
+    if (rows < n && !read_row (path, lines[i], i + 1, n, splits + (gsize) rows * n, &sum, error))
       return NULL;
     rows++;
   }
@@ -201,5 +235,10 @@ gint64 *ls_collective_splits (const char *path, guint n, GError **error) {
   }
   for (guint i = 1; i < n && rows == 1; i++)
     memcpy (splits + (gsize) i * n, splits, n * sizeof (gint64));
+  if (rows == 1 && sum > MOST_BYTES / n) {
+    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+                 "%s: the row of all %u ranks makes more than 1e15 bytes", path, n);
+    return NULL;
+  }
   return g_steal_pointer (&splits);
 }
