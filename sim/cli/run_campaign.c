@@ -122,8 +122,10 @@ LsCampaignOutcome *ls_campaign_outcome_new (LsCli *cli, const LsScenario *scenar
     return NULL;
   if (recorder != NULL) {
     LsReplica again;
+    LsCampaignSpec recorded = *spec;
+    recorded.stop = ls_interrupt_flag ();
     const LsCampaignTrace trace = ls_recorder_campaign_trace (recorder, spec->sources);
-    ls_campaign_run (spec, 0, &trace, &again);
+    ls_campaign_run (&recorded, 0, &trace, &again);
     ls_replica_clear (&again);
   }
   return g_steal_pointer (&outcome);

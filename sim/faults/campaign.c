@@ -54,17 +54,24 @@ static gpointer work (gpointer data) {
     if (i >= batch->end || (batch->stop != NULL && *batch->stop != 0))
       return NULL;
     ls_campaign_run (batch->spec, i, NULL, &batch->replicas[i]);
+    if (batch->stop != NULL && *batch->stop != 0) {
+      /* Perhaps it was cut short: as if it had not begun. */
+      ls_replica_clear (&batch->replicas[i]);
+      batch->replicas[i].wall_us = 0;
+    }
   }
 }
 
 /* Replications [first, end). */
-static void run_batch (const LsCampaignSpec *spec, LsReplica *replicas, guint first, guint end,
+static void run_batch (const LsCampaignSpec *given, LsReplica *replicas, guint first, guint end,
                        guint threads, const volatile gint *stop) {
+  LsCampaignSpec spec = *given;
   Batch batch = {
-      .spec = spec, .replicas = replicas, .end = end, .next = (gint) first, .stop = stop};
+      .spec = &spec, .replicas = replicas, .end = end, .next = (gint) first, .stop = stop};
   guint n = MIN (MAX (threads, 1u), end - first) - 1;
   g_autofree GThread **others = g_new0 (GThread *, n + 1);
 
+  spec.stop = stop;
   for (guint i = 0; i < n; i++)
     others[i] = g_thread_new ("campaign", work, &batch);
   work (&batch);

@@ -120,6 +120,8 @@ typedef struct {
   /* Whichever comes first; 0: no limit of this kind. */
   gint64 until_us, until_tokens, until_steps;
   guint64 seed;
+  /* A replication ends where it is when this becomes non-zero; NULL: never. Its result then means nothing. */
+  const volatile gint *stop;
 } LsCampaignSpec;
 
 /* Where the wall time went. id, word, meaning. */

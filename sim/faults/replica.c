@@ -140,10 +140,16 @@ static void be_slow (Run *run, const LsFailure *failure) {
 
 typedef enum { NOTHING, SPEED, STOP, RETRY } Effect;
 
+static gboolean is_stopped (const Run *run) {
+  return run->spec->stop != NULL && *run->spec->stop != 0;
+}
+
 /* Takes the next event, whose time has come. */
 static Effect take_event (Run *run, guint *source) {
   LsFailure failure;
 
+  if (is_stopped (run)) /* the user's end is the campaign's */
+    run->until_ps = run->now_ps;
   if (!ls_failures_take (run->failures, &failure))
     return NOTHING;
   const LsFailureSource *spec = &run->spec->sources[failure.source];
@@ -200,6 +206,10 @@ static Outcome pass (Run *run, LsCampaignPart part, LsInt128 ps) {
     if (take_event (run, &source) == STOP) {
       outcome = STOPPED;
       break;
+    }
+    if (is_stopped (run)) {
+      end_ps = run->now_ps;
+      outcome = TIME_UP;
     }
   }
   if (outcome != STOPPED)
@@ -493,7 +503,7 @@ static void live (Run *run) {
   const LsCampaignSpec *spec = run->spec;
   Outcome outcome = DONE;
 
-  while (outcome != TIME_UP && !is_complete (run)) {
+  while (outcome != TIME_UP && !is_complete (run) && !is_stopped (run)) {
     gboolean due = spec->interval_us > 0 && run->durable_ps == NEVER &&
                    run->trained_ps >= ps_of (spec->interval_us);
     outcome = due ? write_checkpoint (run) : train (run);

@@ -25,4 +25,26 @@ run 0 query long.db "SELECT count(*) > 0 AS some FROM step" --format csv
 for left in long.db-*; do
   [ ! -e "$left" ] || fail "left behind: $left"
 done
+
+# A campaign that would take hours, in the middle of a replication.
+cat >years.yaml <<'YAML'
+cluster: {storage: {read: 10 GB/s, write: 5 GB/s, latency: 1 ms, fabric: compute}}
+faults: {failures: {gpu: {component: gpu, lifetime: {dist: exponential, mean: 1 s}, repair: {dist: constant, value: 1 s}}}}
+campaign: {until: {duration: 30000 d}, checkpoint: {every: 60 s}, recovery: wait, replications: 2}
+YAML
+"$LOCKSTEP" run tiny.yaml years.yaml -o years.db >out 2>err &
+pid=$!
+sleep 3
+kill -INT $pid
+tries=0
+while kill -0 $pid 2>/dev/null && [ $tries -lt 300 ]; do
+  sleep 0.1
+  tries=$((tries + 1))
+done
+kill -KILL $pid 2>/dev/null && fail "an interrupted campaign goes on"
+wait $pid
+status=$?
+[ $status -eq 130 ] || { fail "an interrupted campaign exits with $status"; cat err >&2; }
+run 0 query years.db "SELECT value FROM run WHERE key = 'status'"
+says out "interrupted"
 finish
