@@ -247,7 +247,7 @@ static LsLearning *replay (LsCli *cli, const Lesson *lesson, const char *path, G
   if (!reader)
     return NULL;
   info = ls_update_reader_info (reader);
-  if (info->from_steps && lesson->settings->batch == 0) {
+  if (info->from_steps && !info->from_campaign && lesson->settings->batch == 0) {
     g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
                  "%s: a trace of synchronous steps does not say how many samples a replica's step "
                  "had; give learn.batch",
@@ -262,6 +262,9 @@ static LsLearning *replay (LsCli *cli, const Lesson *lesson, const char *path, G
                               error);
   if (!learning)
     return NULL;
+  g_autofree char *price = ls_update_reader_text (reader, "usd_per_s");
+  if (price != NULL)
+    ls_learning_set_price (learning, g_ascii_strtod (price, NULL));
   progress = ls_progress_new (cli, "learning");
   if (!ls_update_reader_run (reader, &ls_ensemble_sink, ls_learning_ensemble (learning),
                              on_progress, progress, ls_interrupt_flag (), error))

@@ -13,6 +13,7 @@
 #define BINS_SHOWN 256
 
 struct LsLearning {
+  double usd_per_s; /* 0: not known */
   const LsLearnSettings *settings;
   const LsLearnTask *task;
   char *run, *policy;
@@ -55,6 +56,10 @@ void ls_learning_free (LsLearning *learning) {
   g_free (learning->run);
   g_free (learning->policy);
   g_free (learning);
+}
+
+void ls_learning_set_price (LsLearning *l, double usd_per_s) {
+  l->usd_per_s = usd_per_s;
 }
 
 LsEnsemble *ls_learning_ensemble (LsLearning *learning) {
@@ -105,6 +110,8 @@ static void append_row (const LsLearning *l, guint rate, guint index, GString *o
   time = ls_quantity_format (ls_time_s_from_ps (row->t_ps), LS_DIMENSION_TIME);
   g_string_append_printf (out, "%9" G_GINT64_FORMAT " %11" G_GINT64_FORMAT " %10s", row->updates,
                           row->samples, time);
+  if (l->usd_per_s > 0)
+    g_string_append_printf (out, " %10.4g", l->usd_per_s * ls_time_s_from_ps (row->t_ps));
   append_band (out, ls_ensemble_band (e, rate, index, row_loss), width);
   if (ls_problem_has_accuracy (l->task->problem))
     append_band (out, ls_ensemble_band (e, rate, index, row_accuracy), width);
@@ -118,7 +125,10 @@ static void append_table (const LsLearning *l, guint rate, GString *out) {
   guint shown = MIN (n, ROWS_SHOWN);
   int width = ls_ensemble_n_replications (l->ensemble) > 1 ? 19 : 9;
 
-  g_string_append_printf (out, "%9s %11s %10s %*s", "update", "samples", "time", width, "loss");
+  g_string_append_printf (out, "%9s %11s %10s", "update", "samples", "time");
+  if (l->usd_per_s > 0)
+    g_string_append_printf (out, " %10s", "USD");
+  g_string_append_printf (out, " %*s", width, "loss");
   if (ls_problem_has_accuracy (l->task->problem))
     g_string_append_printf (out, " %*s", width, "accuracy");
   g_string_append_printf (out, " %*s %*s\n", width, "grad norm", width, "staleness");
@@ -302,7 +312,7 @@ void ls_learning_json (const LsLearning *l, LsJson *json, const char *key) {
 void ls_learning_csv_header (GString *out) {
   g_string_append (out, "run,policy,problem,optimizer,blas,seed,lr,best,update,sim_seconds,samples,"
                         "loss,test_loss,accuracy,grad_norm,rate,staleness,staleness_max,"
-                        "loss_scale,skipped,overflows,underflows,lost,diverged\n");
+                        "loss_scale,skipped,overflows,underflows,lost,diverged,usd\n");
 }
 
 /* Empty where it does not apply; digits that read back as the same double. */
@@ -337,8 +347,10 @@ static void csv_row (const LsLearning *l, GString *out, guint rate, guint replic
   append_real (out, row->loss_scale);
   g_string_append_printf (out,
                           "%" G_GINT64_FORMAT ",%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT
-                          ",%" G_GUINT64_FORMAT ",%d\n",
+                          ",%" G_GUINT64_FORMAT ",%d,",
                           row->skipped, row->overflows, row->underflows, row->lost, diverged);
+  append_real (out, l->usd_per_s > 0 ? l->usd_per_s * ls_time_s_from_ps (row->t_ps) : NAN);
+  out->str[out->len - 1] = '\n';
 }
 
 void ls_learning_csv (const LsLearning *l, GString *out) {

@@ -26,6 +26,8 @@ LsLearning *ls_learning_new (const LsLearnSettings *settings, const LsLearnTask 
 void ls_learning_free (LsLearning *learning);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsLearning, ls_learning_free)
 
+/* What the run costs per second of simulated time: a column of money beside that of time. 0: none. */
+void ls_learning_set_price (LsLearning *learning, double usd_per_s);
 LsEnsemble *ls_learning_ensemble (LsLearning *learning);
 void ls_learning_finish (LsLearning *learning);
 

@@ -96,6 +96,20 @@ static double cause_interruptions (const LsReplica *replica, guint source) {
   return replica->interruptions_by_source[source];
 }
 
+/* Dollars per second of job and spares; the scenario has prices. */
+static double usd_per_s (const LsScenario *scenario) {
+  const LsCampaignSpec *spec = &scenario->campaign->spec;
+
+  return ls_cost_job_usd_per_s (scenario->cost, scenario->cluster, scenario->workload) +
+         ls_cost_spare_usd_per_s (scenario->cost, scenario->cluster, scenario->workload) *
+             spec->spares * spec->gpus_per_node;
+}
+
+/* Dollars of the mean campaign. */
+static double cost_usd (const LsCampaignOutcome *outcome) {
+  return usd_per_s (outcome->scenario) * estimate (outcome, wall_s, 0).mean;
+}
+
 /* --- running ---------------------------------------------------------------------------------- */
 
 /* In batches that show progress; the number of replications does not depend on them. */
@@ -120,6 +134,8 @@ LsCampaignOutcome *ls_campaign_outcome_new (LsCli *cli, const LsScenario *scenar
   outcome->states = ls_step_times_n_simulated (scenario->step_times);
   if (outcome->result->n == 0)
     return NULL;
+  if (recorder != NULL && scenario->cost != NULL)
+    ls_recorder_set_real (recorder, "usd_per_s", usd_per_s (scenario));
   if (recorder != NULL) {
     LsReplica again;
     LsCampaignSpec recorded = *spec;
@@ -167,19 +183,6 @@ static Advice advise (const LsCampaignOutcome *outcome) {
   advice.share = interval_share (&advice, advice.interval_s);
   advice.optimum_share = interval_share (&advice, advice.optimum_s);
   return advice;
-}
-
-/* Dollars of the mean campaign; < 0: no prices are given. */
-static double cost_usd (const LsCampaignOutcome *outcome) {
-  const LsScenario *scenario = outcome->scenario;
-  const LsCampaignSpec *spec = &scenario->campaign->spec;
-
-  if (scenario->cost == NULL)
-    return -1;
-  double per_s = ls_cost_job_usd_per_s (scenario->cost, scenario->cluster, scenario->workload) +
-                 ls_cost_spare_usd_per_s (scenario->cost, scenario->cluster, scenario->workload) *
-                     spec->spares * spec->gpus_per_node;
-  return per_s * estimate (outcome, wall_s, 0).mean;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
@@ -341,8 +344,9 @@ static void text_interval (GString *out, const LsCampaignOutcome *outcome) {
   g_autofree char *interval = ls_quantity_format (advice.interval_s, LS_DIMENSION_TIME);
   g_autofree char *optimum = ls_quantity_format (advice.optimum_s, LS_DIMENSION_TIME);
   g_string_append_printf (
-      out, "interval    your %s costs %.2f %%; the optimum is %s and costs %.2f %%\n", interval,
-      100 * advice.share, optimum, 100 * advice.optimum_share);
+      out,
+      "interval    %s costs %.2f %%; the optimum for the failures seen is %s and costs %.2f %%\n",
+      interval, 100 * advice.share, optimum, 100 * advice.optimum_share);
 }
 
 char *ls_campaign_outcome_text (const LsCampaignOutcome *outcome) {
@@ -367,13 +371,13 @@ char *ls_campaign_outcome_text (const LsCampaignOutcome *outcome) {
   if (stops.mean > 0)
     text_causes (out, outcome);
   text_interval (out, outcome);
-  g_string_append_printf (out, "GPU hours   %.4g", estimate (outcome, gpu_hours, 0).mean);
+  g_string_append_printf (out, "GPU hours   %.0f", estimate (outcome, gpu_hours, 0).mean);
   if (spec->spares > 0)
     g_string_append_printf (out, ", %.2f spare nodes idle on average",
                             estimate (outcome, idle_spares, 0).mean);
   if (outcome->scenario->cost != NULL)
-    g_string_append_printf (out, "\ncost        %.4g USD", cost_usd (outcome));
-  g_string_append_printf (out, "\n            steps of %u healths were simulated\n",
-                          outcome->states);
+    g_string_append_printf (out, "\ncost        %.0f USD", cost_usd (outcome));
+  g_string_append_printf (out, "\n            steps of %u state%s of health were simulated\n",
+                          outcome->states, outcome->states == 1 ? "" : "s");
   return g_string_free (out, FALSE);
 }

@@ -52,7 +52,7 @@ for name in campaign_waterfall campaign_failures campaign_spares campaign_timeli
 done
 run 0 run tiny.yaml months.yaml failing.yaml --trace none
 says out "goodput"
-says out "the optimum is"
+says out "the optimum for"
 
 # A source more leaves the failures of the others where they were.
 run 0 run tiny.yaml months.yaml failing.yaml --json -o d.db --set 'faults.failures.nic={component: nic, lifetime: {dist: exponential, mean: 1000 h}, repair: {dist: constant, value: 1 h}}'
@@ -61,6 +61,24 @@ for db in a.db d.db; do
   mv out "$db.slow"
 done
 cmp -s a.db.slow d.db.slow || fail "another source moved the failures of the first"
+
+# Learning on the kept steps of a campaign: in its own time, with its dollars.
+cat >elastic.yaml <<'YAML'
+lockstep: 1
+campaign: {until: {duration: 6 h}, spares: null, recovery: {policy: elastic, detect: 2 min, restart: 1 min}}
+cost: {gpu: {main: 2 USD/h}}
+YAML
+cat >learn.yaml <<'YAML'
+lockstep: 1
+learn: {problem: {kind: quadratic, dimension: 2}, optimizer: {kind: sgd, lr: 0.001}, evaluate: {every: 10000}}
+YAML
+run 0 run tiny.yaml months.yaml failing.yaml elastic.yaml -q -o e.db
+run 0 query e.db "SELECT sum(steps) > 1000 FROM kept_steps" --format csv
+[ "$(sed -n 2p out)" = "1" ] || fail "a campaign keeps no steps: $(sed -n 2p out)"
+run 0 learn e.db learn.yaml --csv e.csv
+says out "USD"
+[ "$(tail -n 1 e.csv | cut -d, -f9)" = "$("$LOCKSTEP" query e.db 'SELECT sum(steps) FROM kept_steps' --format csv | sed -n 2p)" ] ||
+  fail "updates of a campaign are not its kept steps: $(tail -n 1 e.csv)"
 
 # Sizes: 14 bytes per parameter in bf16 with fp32 master and moments. BLOOM-176B: 2.47 TB (published: 2.3 TiB).
 run 0 check topologies/dgx-a100.yaml --set cluster.nodes=35 --set workload.model=bloom-176b --set workload.precision=bf16 \
