@@ -151,20 +151,31 @@ static GPtrArray *query_rows (void) {
 }
 
 /* The YAML files of a data folder, described by their `title`. */
+/* Files of a folder and of the folders in it, one deep. */
+static void find_files (GPtrArray *names, const char *root, const char *folder, gboolean deeper) {
+  g_autofree char *path = g_build_filename (root, folder, NULL);
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  const char *name;
+
+  while (dir && (name = g_dir_read_name (dir))) {
+    g_autofree char *inside = g_build_filename (folder, name, NULL);
+
+    if (g_str_has_suffix (name, ".yaml"))
+      g_ptr_array_add (names, g_steal_pointer (&inside));
+    else if (deeper)
+      find_files (names, root, inside, FALSE);
+  }
+}
+
 static GPtrArray *file_rows (const char *folder) {
   GPtrArray *rows = rows_new ();
   g_autofree char *root = ls_cli_data_dir ();
-  g_autofree char *path = g_build_filename (root ? root : ".", folder, NULL);
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-  const char *name;
 
-  while (dir && (name = g_dir_read_name (dir)))
-    if (g_str_has_suffix (name, ".yaml"))
-      g_ptr_array_add (names, g_build_filename (folder, name, NULL));
+  find_files (names, root ? root : ".", folder, TRUE);
   g_ptr_array_sort (names, ls_cli_compare_strings);
   for (guint i = 0; i < names->len; i++) {
-    g_autofree char *file = g_build_filename (root, names->pdata[i], NULL);
+    g_autofree char *file = g_build_filename (root ? root : ".", names->pdata[i], NULL);
     g_autofree char *title = ls_scenario_file_title (file);
 
     add (rows, names->pdata[i], title);
@@ -340,7 +351,8 @@ static const struct {
     {"fabrics", "kinds of networks between nodes", fabric_rows},
     {"joints", "how the devices of a node are joined", joint_rows},
     {"routings", "how flows are laid over equal paths", routing_rows},
-    {"workloads", "shipped training job files", workload_rows},
+    {"workloads", "shipped files of jobs, campaigns, stragglers, traffic and studies",
+     workload_rows},
     {"queries", "questions that `lockstep query` answers by name", query_rows},
     {"keys", "keys of scenario files", key_rows},
     {"collectives", "collective operations", operation_rows},
