@@ -126,7 +126,7 @@ void ls_learner_free (LsLearner *l) {
   if (l == NULL)
     return;
   for (guint i = 0; l->pending != NULL && i < l->pending->len; i++)
-    ls_learner_gradient_free (l->pending->pdata[i]);
+    ls_learner_gradient_free (l->pending->pdata[i], l->options.shards);
   if (l->pending != NULL)
     g_ptr_array_unref (l->pending);
   free_workers (l);

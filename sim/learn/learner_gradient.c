@@ -117,9 +117,10 @@ static void let_go (LsGradient *g, guint shards) {
     ls_piece_set (&g->copy[s], NULL);
 }
 
-void ls_learner_gradient_free (LsGradient *g) {
+void ls_learner_gradient_free (LsGradient *g, guint shards) {
   if (g == NULL)
     return;
+  let_go (g, shards); /* of what was still on its way */
   g_free (g->done);
   g_free (g->versions);
   g_free (g->copy);
@@ -159,14 +160,13 @@ void ls_learner_settle (LsLearner *l, LsGradient *g, guint shard, gboolean appli
     ls_piece_set (&g->copy[shard], NULL);
   if (--g->shards_left > 0)
     return;
-  let_go (g, l->options.shards);
   if (g->used) {
     l->applied++;
     l->samples += g->samples;
   } else
     l->dropped++;
   l->pending->pdata[g->number - l->first_pending] = NULL;
-  ls_learner_gradient_free (g);
+  ls_learner_gradient_free (g, l->options.shards);
   forget_front (l);
 }
 

@@ -87,7 +87,7 @@ gboolean ls_learner_exact (const LsLearner *l);
 LsNumber ls_learner_kept_format (const LsLearner *l);
 void ls_learner_compute (LsLearner *l, LsGradient *g);
 LsGradient *ls_learner_gradient_new (LsLearner *l, const LsUpdateRecord *record);
-void ls_learner_gradient_free (LsGradient *g);
+void ls_learner_gradient_free (LsGradient *g, guint shards);
 LsGradient *ls_learner_pending (LsLearner *l, gint64 number);
 /* The shard of a gradient is applied or dropped; frees it after its last. */
 void ls_learner_settle (LsLearner *l, LsGradient *g, guint shard, gboolean applied);
