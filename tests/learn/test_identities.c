@@ -150,9 +150,9 @@ START_TEST (local_sgd_of_one_step_is_sync_to_rounding) {
   /* mean (w - eta g_i) = w - eta mean (g_i): to rounding for plain SGD (1e-12), not for Adam. */
   g_autofree char *plain = g_strdup_printf (softmax, "sgd");
   g_autofree char *adam = g_strdup_printf (softmax, "adam");
-  g_auto (Lesson) lesson = {0};
 
   for (guint i = 0; i < 2; i++) {
+    g_auto (Lesson) lesson = {0};
     g_autofree double *a = NULL, *b = NULL;
     double gap;
 
