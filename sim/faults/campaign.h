@@ -53,6 +53,8 @@ const char *ls_component_meaning (LsComponent component);
   X (RETRY, "retry", "the step in progress is done again after `retry`")
 #define LS_ENUM_EFFECT(id, word, meaning) LS_EFFECT_##id,
 typedef enum { LS_FAULT_EFFECTS (LS_ENUM_EFFECT) LS_N_EFFECTS } LsFaultEffect;
+const char *ls_fault_effect_name (LsFaultEffect effect);
+const char *ls_fault_effect_meaning (LsFaultEffect effect);
 
 typedef struct {
   const char *name; /* in the scenario */
@@ -145,7 +147,6 @@ typedef struct {
   gint64 parts_us
       [LS_N_CAMPAIGN_PARTS]; /* sum to wall_us; KEPT may be below kept work when shrunk worlds keep the batch */
   gint64 kept_steps, lost_steps, kept_tokens;
-  gint64 kept_time_us; /* of kept steps, as long as they took */
   guint interruptions; /* failures that stopped the job */
   guint failures;      /* of all components, spares included */
   guint checkpoints;

@@ -57,9 +57,7 @@ static void read_scope (LsConfig *config, const char *name, const LsNodeSpec *no
     source->nodes_per_domain = G_MAXUINT / 2;
     return;
   }
-  source->nodes_per_domain = 16;
-  if (ls_config_has (config, domain))
-    source->nodes_per_domain = (guint) ls_config_get_int (config, domain);
+  source->nodes_per_domain = (guint) ls_config_get_int (config, domain);
 }
 
 static void read_effect (LsConfig *config, LsConfigErrors *errors, const char *name,
@@ -112,6 +110,11 @@ static gboolean read_times (LsConfig *config, LsConfigErrors *errors, const char
     good = FALSE;
   } else
     good = ls_distribution_read (config, errors, lifetime, &source->lifetime);
+  if (good && ls_distribution_mean (&source->lifetime) <= 0) {
+    ls_config_error_at (config, errors, lifetime,
+                        "a lifetime of nothing: the component would fail without end");
+    good = FALSE;
+  }
   if (ls_config_has (config, repair)) {
     if (!ls_distribution_read (config, errors, repair, &source->repair))
       return FALSE;

@@ -271,7 +271,3 @@ guint ls_step_times_n_simulated (LsStepTimes *times) {
   g_mutex_unlock (&times->lock);
   return n;
 }
-
-guint ls_step_times_replicas_per_unit (const LsStepTimes *times) {
-  return times->replicas_per_unit;
-}

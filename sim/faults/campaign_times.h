@@ -30,4 +30,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsStepTimes, ls_step_times_free)
 const LsCheckpointTimes *ls_step_times_checkpoint (const LsStepTimes *times);
 /* Healths that were simulated. */
 guint ls_step_times_n_simulated (LsStepTimes *times);
-guint ls_step_times_replicas_per_unit (const LsStepTimes *times);

@@ -547,7 +547,6 @@ static void conclude (Run *run) {
   }
   LS_REQUIRE (sum_ps == run->now_ps, "the parts of the campaign do not sum to its time");
   out->parts_us[LS_CAMPAIGN_KEPT] = out->wall_us - sum_us;
-  out->kept_time_us = us_of (run->kept_ps);
   out->spare_node_s = (double) run->idle_ps / 1e12;
   out->gpu_hours = (double) run->now_ps / 1e12 / 3600 * nodes * spec->gpus_per_node;
   double wall_s = (double) run->now_ps / 1e12;

@@ -13,9 +13,7 @@ static void on_fault (gpointer self, guint source, guint first_node, guint n_nod
   row[1] = ls_cell (0);
   row[2] = ls_cell (0);
   row[3] = ls_cell_text (ls_component_name (what->component));
-  row[4] = ls_cell_text (what->effect == LS_EFFECT_STOP   ? "stop"
-                         : what->effect == LS_EFFECT_SLOW ? "slow"
-                                                          : "retry");
+  row[4] = ls_cell_text (ls_fault_effect_name (what->effect));
   row[5] = n_nodes > 0 ? ls_cell (first_node) : ls_cell (LS_CELL_NULL);
   row[6] = ls_cell (LS_CELL_NULL);
   row[7] = ls_cell (LS_CELL_NULL);
