@@ -27,6 +27,8 @@ static void prediction_free (gpointer data) {
   g_free (prediction->skipped);
   g_free (prediction->scenario);
   g_free (prediction->setting);
+  for (guint i = 0; i < LS_N_INPUTS; i++)
+    g_free (prediction->inputs[i]);
   g_free (prediction);
 }
 

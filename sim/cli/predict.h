@@ -20,6 +20,24 @@ typedef struct {
 
 #define LS_PREDICTED_MAX 6
 
+/* What may differ between two runs that are compared; REST is everything else that the mapping reads. X (ID, word) */
+#define LS_INPUTS(X)             \
+  X (REST, "rest")               \
+  X (GLOBAL_BATCH, "batch")      \
+  X (MICRO_BATCH, "micro-batch") \
+  X (TENSOR, "tensor")           \
+  X (PIPELINE, "pipeline")       \
+  X (RECOMPUTE, "recompute")     \
+  X (GPUS, "GPUs")               \
+  X (PRECISION, "precision")
+
+typedef enum {
+#define LS_INPUT_ID(id, word) LS_INPUT_##id,
+  LS_INPUTS (LS_INPUT_ID)
+#undef LS_INPUT_ID
+      LS_N_INPUTS
+} LsRowInput;
+
 typedef struct {
   char *row_id;
   char *skipped;   /* the reason, or NULL */
@@ -29,6 +47,8 @@ typedef struct {
   double
       measured_mfu; /* model FLOPs / (peak x measured step), for the one-constant baseline; 0 none */
   char *scenario;   /* the YAML that was simulated, for --scenario */
+  char *inputs
+      [LS_N_INPUTS]; /* in words; all NULL when the row could not be read, and for collectives */
   /* Of collectives: */
   guint nodes;
   double size_bytes;

@@ -224,6 +224,7 @@ void ls_predict_training (LsPrediction *out, const LsCsv *csv, guint number,
     return;
   }
   out->gpu = row.gpu->name;
+  ls_training_row_inputs (&row, out->inputs);
   settings = settings_of (&row);
   out->scenario = g_strdup (g_array_index (settings, Setting, 0).yaml);
   if (how->dry)

@@ -275,6 +275,25 @@ gboolean ls_training_table (const LsCsv *csv, const char **missing) {
   return TRUE;
 }
 
+void ls_training_row_inputs (const LsTrainingRow *row, char **inputs) {
+  inputs[LS_INPUT_REST] = g_strdup_printf (
+      "%s %s %s %g %d, %d %d %d %d %d %d %d, %d %d %d %d %d, zero %d, sp %d, overlap %d",
+      row->gpu->name, row->node->name, row->software->name, row->nic_gbit_s,
+      (int) row->gpus_per_node, (int) row->layers, (int) row->hidden, (int) row->heads,
+      (int) row->kv_heads, (int) row->ffn, (int) row->vocab, (int) row->seq, row->gated, row->tied,
+      row->learned_positions, row->llama, row->dropout, (int) row->zero_stage,
+      row->sequence_parallel, row->overlap);
+  inputs[LS_INPUT_GLOBAL_BATCH] = g_strdup_printf ("%d", (int) row->global_batch);
+  inputs[LS_INPUT_MICRO_BATCH] = g_strdup_printf ("%d", (int) row->micro_batch);
+  inputs[LS_INPUT_TENSOR] = g_strdup_printf ("%d", (int) row->tp);
+  inputs[LS_INPUT_PIPELINE] = g_strdup_printf ("%d", (int) row->pp);
+  inputs[LS_INPUT_RECOMPUTE] = g_strdup_printf ("%s %d", row->recompute ? row->recompute : "open",
+                                                (int) row->recompute_layers);
+  inputs[LS_INPUT_GPUS] = g_strdup_printf ("%d", (int) row->gpus);
+  inputs[LS_INPUT_PRECISION] =
+      g_strdup_printf ("%s %d %d", row->compute_format, row->pure_16_bit, row->fp32_reduce);
+}
+
 GArray *ls_training_row_micro_batches (const LsTrainingRow *row) {
   GArray *sizes = g_array_new (FALSE, FALSE, sizeof (gint64));
   gint64 per_replica = row->global_batch / row->dp;

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "cli/csv.h"
+#include "cli/predict.h"
 #include "hw/accelerators.h"
 #include "hw/nodes.h"
 #include "hw/software.h"
@@ -63,6 +63,8 @@ double ls_training_row_flops (const LsTrainingRow *row, const LsWorkload *worklo
 /* Legal micro-batch sizes of a row: divisors of global / dp up to 64; only the stated one if there
  * is one (transfer full: array of gint64). */
 GArray *ls_training_row_micro_batches (const LsTrainingRow *row);
+/* The inputs in words, for comparing rows: LS_N_INPUTS strings (transfer full). */
+void ls_training_row_inputs (const LsTrainingRow *row, char **inputs);
 /* The scenario as YAML (transfer full). */
 char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const char *recompute);
 

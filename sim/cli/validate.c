@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/collective_classes.h"
+#include "cli/differences.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/predict.h"
@@ -125,6 +126,48 @@ static void note_classes (LsCli *cli, const LsPredictionTable *table) {
   }
 }
 
+/* Pairs of rows that differ in one input: does the prediction move as the measurement does? */
+static void note_differences (LsCli *cli, const LsPredictionTable *table) {
+  g_autoptr (GArray) differences = ls_differences (table);
+
+  if (differences->len > 0)
+    ls_cli_note (cli, "  step times of pairs of rows that differ in one input (sign: where the "
+                      "measured change exceeds 5 %%):");
+  for (guint i = 0; i < differences->len; i++) {
+    const LsDifference *d = &g_array_index (differences, LsDifference, i);
+
+    ls_cli_note (cli,
+                 "  pairs by %-11s %5u, error of the ratio %5.1f %%, signed %+5.1f %%, sign right "
+                 "in %u of %u, worst %+6.1f %% (%s, %s)",
+                 d->input, d->pairs, d->mean_error_pct, d->mean_signed_pct, d->agreeing, d->judged,
+                 d->worst_pct, d->worst_rows[0], d->worst_rows[1]);
+  }
+}
+
+static void json_differences (LsJson *json, const LsPredictionTable *table) {
+  g_autoptr (GArray) differences = ls_differences (table);
+
+  ls_json_open_array (json, "differences");
+  for (guint i = 0; i < differences->len; i++) {
+    const LsDifference *d = &g_array_index (differences, LsDifference, i);
+
+    ls_json_open_object (json, NULL);
+    ls_json_string (json, "input", d->input);
+    ls_json_integer (json, "pairs", d->pairs);
+    ls_json_number (json, "mean_ratio_error_pct", d->mean_error_pct);
+    ls_json_number (json, "mean_signed_ratio_error_pct", d->mean_signed_pct);
+    ls_json_integer (json, "signs_judged", d->judged);
+    ls_json_integer (json, "signs_right", d->agreeing);
+    ls_json_number (json, "worst_pct", d->worst_pct);
+    ls_json_open_array (json, "worst_rows");
+    ls_json_string (json, NULL, d->worst_rows[0]);
+    ls_json_string (json, NULL, d->worst_rows[1]);
+    ls_json_close (json);
+    ls_json_close (json);
+  }
+  ls_json_close (json);
+}
+
 static void json_classes (LsJson *json, const LsPredictionTable *table) {
   g_autoptr (GArray) classes = ls_collective_classes (table);
 
@@ -195,6 +238,7 @@ static void json_table (LsJson *json, const LsPredictionTable *table) {
     json_summary (json, &g_array_index (summaries, LsPredictionSummary, i));
   ls_json_close (json);
   json_classes (json, table);
+  json_differences (json, table);
   ls_json_open_array (json, "rows");
   for (guint i = 0; i < table->rows->len; i++)
     json_row (json, table->rows->pdata[i]);
@@ -271,6 +315,7 @@ static int run_validate (LsCli *cli, GError **error) {
   for (guint i = 0; i < tables->len && !scenarios; i++) {
     note_summary (cli, tables->pdata[i]);
     note_classes (cli, tables->pdata[i]);
+    note_differences (cli, tables->pdata[i]);
   }
   return ls_interrupt_requested () ? 130 : 0;
 }
@@ -288,7 +333,8 @@ const LsCommand ls_command_validate = {
         "predicted has the quantity 'skipped' and the reason under 'predicted'. Count, mean "
         "absolute, mean signed and worst error per table go to "
         "standard error, beside the "
-        "error of the best single MFU for the same rows. Without a table, the shipped ones are "
+        "error of the best single MFU for the same rows, and how well the change between rows that "
+        "differ in one input is predicted. Without a table, the shipped ones are "
         "used.",
     .examples = "how good are we on the shipped tables\tlockstep validate > errors.csv\n"
                 "your own measurements\tlockstep validate mine.csv --json\n"

@@ -47,6 +47,26 @@ whole=$(sed -n 2p out | cut -d, -f5)
 awk -v a="$short" -v b="$whole" 'BEGIN { d = a / b - 1; exit !(d < 0.001 && d > -0.001) }' ||
   fail "extended $short s, whole $whole s"
 
+# Pairs that differ in one input: a-b and c-d by the batch, a-c and b-d by GPUs; a-d and b-c by both, so no pairs.
+# Twice the batch takes longer and half of the GPUs take longer, which only the measurement of a-b says here.
+head2='row_id,gpu,gpus,layers,hidden,heads,seq,tp,pp,global_batch,micro_batch,recompute,framework,precision,step_time_s'
+cat >pairs.csv <<CSV
+$head2
+a,A100-SXM-80GB,8,4,1024,16,1024,1,1,64,2,none,Megatron-LM 2022,fp16,0.5
+b,A100-SXM-80GB,8,4,1024,16,1024,1,1,128,2,none,Megatron-LM 2022,fp16,1
+c,A100-SXM-80GB,4,4,1024,16,1024,1,1,64,2,none,Megatron-LM 2022,fp16,0.45
+d,A100-SXM-80GB,4,4,1024,16,1024,1,1,128,2,none,Megatron-LM 2022,fp16,0.3
+CSV
+run 0 validate pairs.csv
+says err "pairs by batch           2,"
+says err "pairs by GPUs            2,"
+says err "pairs by all             4,"
+grep "pairs by batch" err | grep -q "sign right in 1 of 2" || fail "signs by batch: $(cat err)"
+grep "pairs by GPUs" err | grep -q "sign right in 0 of 2" || fail "signs by GPUs: $(cat err)"
+run 0 validate pairs.csv --json
+is_json
+says out '"signs_right"'
+
 # Byte order mark, CRLF, other order of columns.
 printf '\357\273\277' >bom.csv
 sed 's/$/\r/' table.csv >>bom.csv
