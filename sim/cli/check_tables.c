@@ -28,7 +28,7 @@ static void traffic_card (GString *out, const LsScenario *scenario, const LsWork
 
 void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
-  const LsNodeGroup *group = ls_cluster_group (scenario->cluster, 0);
+  const LsAccelerator *gpu = ls_cluster_gpu (scenario->cluster, 0);
   g_autofree char *nodes = ls_plural (ls_cluster_n_nodes (scenario->cluster), "node");
   if (w->traffic) {
     traffic_card (out, scenario, w);
@@ -39,7 +39,7 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
   g_autofree char *replicas = ls_plural (w->layout.data, "replica");
 
   g_string_append_printf (out, "cluster   %u x %s in %s\n", ls_cluster_n_gpus (scenario->cluster),
-                          group->node.gpu->name, nodes);
+                          gpu->name, nodes);
   g_string_append_printf (out, "model     %s, %s parameters, %u layers\n", w->model->name,
                           parameters, ls_model_n_layers (w->model));
   g_string_append_printf (

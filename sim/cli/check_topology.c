@@ -19,7 +19,7 @@ void ls_check_topology_json (LsJson *json, const LsScenario *scenario) {
     ls_json_string (json, "name", group->name);
     ls_json_integer (json, "nodes", group->nodes);
     ls_json_string (json, "preset", group->node.preset ? group->node.preset->name : NULL);
-    ls_json_string (json, "gpu", group->node.gpu->name);
+    ls_json_string (json, "gpu", group->node.gpu ? group->node.gpu->name : NULL);
     ls_json_integer (json, "gpus", group->node.gpus);
     ls_json_string (json, "joint", ls_joint_name (group->node.joint));
     ls_json_number (json, "link_bytes_per_s", group->node.link_bytes_per_s * group->node.links);

@@ -39,7 +39,8 @@ static void describe_nodes (LsRecording *recording) {
 
     out->name = own (recording, ls_cluster_node_name (cluster, node));
     out->group = ls_cluster_group (cluster, ls_cluster_node_group (cluster, node))->name;
-    out->gpu = ls_cluster_node (cluster, node)->gpu->name;
+    const LsAccelerator *gpu = ls_cluster_node (cluster, node)->gpu;
+    out->gpu = gpu != NULL ? gpu->name : NULL;
   }
   recording->meta.n_nodes = n;
   recording->meta.nodes = recording->nodes;

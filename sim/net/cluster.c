@@ -27,7 +27,7 @@ static void number (LsCluster *cluster) {
 }
 
 static void require_node (const LsNodeSpec *node, guint n_fabrics) {
-  LS_REQUIRE (node->gpu != NULL && node->gpus > 0, "a node needs GPUs");
+  LS_REQUIRE ((node->gpu != NULL) == (node->gpus > 0), "%u GPUs of no kind", node->gpus);
   LS_REQUIRE (node->joint == LS_JOINT_NONE || (node->links > 0 && node->link_bytes_per_s > 0),
               "links of a node");
   LS_REQUIRE (node->pcie_bytes_per_s > 0 && node->host_memory_bytes_per_s > 0, "host of a node");

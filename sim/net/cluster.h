@@ -25,10 +25,10 @@ typedef struct {
 } LsNicSet;
 
 typedef struct {
-  const LsNode *preset; /* NULL: none */
-  const LsAccelerator *gpu;
-  LsDevice device; /* achievable rates of the GPU, sustained clocks */
-  guint gpus;
+  const LsNode *preset;     /* NULL: none */
+  const LsAccelerator *gpu; /* NULL without GPUs */
+  LsDevice device;          /* achievable rates of the GPU, sustained clocks */
+  guint gpus;               /* 0: a host with adapters only */
   LsJoint joint;
   const LsLink *link;      /* NULL with LS_JOINT_NONE */
   guint links;             /* per GPU */

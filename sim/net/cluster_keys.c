@@ -61,9 +61,9 @@ const LsConfigKey ls_cluster_keys[] = {
      .meaning = "accelerator, see `lockstep list gpus`; needed without a preset"},
     {.path = NODE ".gpus",
      .type = LS_CONFIG_INTEGER,
-     .minimum = 1,
      .maximum = 1024,
-     .meaning = "accelerators per node; of the preset, else 1"},
+     .meaning = "accelerators per node; of the preset, else 1; 0: a host with adapters only, as "
+                "parameter servers are"},
     {.path = NODE ".mig",
      .type = LS_CONFIG_ANY,
      .later = "GPU partitions (MIG)",

@@ -70,7 +70,8 @@ static void read_storage (LsClusterReader *reader, LsStorageSpec *storage) {
   storage->fabric = ls_cluster_read_find_fabric (
       reader, "cluster.storage", ls_config_get_string (config, "cluster.storage.fabric"));
   for (guint g = 0; g < reader->groups->len; g++)
-    if (ls_node_adapters (&group_at (reader, g)->node, storage->fabric) == 0) {
+    if (group_at (reader, g)->node.gpus > 0 &&
+        ls_node_adapters (&group_at (reader, g)->node, storage->fabric) == 0) {
       ls_config_error_at (
           config, reader->errors, "cluster.storage.fabric",
           "no adapter of the nodes%s%s is on this fabric; give them a set of adapters on it "
@@ -119,7 +120,10 @@ static gboolean is_small_enough (LsClusterReader *reader) {
   if (gpus > MOST_GPUS)
     ls_config_error_at (reader->config, reader->errors, "cluster.groups",
                         "%" G_GUINT64_FORMAT " accelerators; at most %u", gpus, MOST_GPUS);
-  return gpus <= MOST_GPUS;
+  if (gpus == 0)
+    ls_config_error_at (reader->config, reader->errors, "cluster.groups",
+                        "no node has an accelerator; some must");
+  return gpus > 0 && gpus <= MOST_GPUS;
 }
 
 static LsCluster *build (LsClusterReader *reader) {

@@ -137,7 +137,7 @@ static void draw_host (GString *text, const LsNodeSpec *node) {
                           node->hosts > 1 ? "hosts" : "host", node->host_cores, memory, dram);
   if (node->nvme_bytes_per_s > 0)
     g_string_append_printf (text, ", drives at %s", nvme);
-  if (node->hosts > 1)
+  if (node->hosts > 1 && node->gpus > 0)
     g_string_append_printf (text, "; %u machines of %u GPUs", node->hosts,
                             node->gpus / node->hosts);
   g_string_append (text, " ]\n");
@@ -146,13 +146,18 @@ static void draw_host (GString *text, const LsNodeSpec *node) {
 void ls_describe_group (GString *text, const LsCluster *cluster, guint g) {
   const LsNodeGroup *group = ls_cluster_group (cluster, g);
   const LsNodeSpec *node = &group->node;
-  g_autofree char *hbm = ls_quantity_format ((double) node->gpu->hbm_bytes, LS_DIMENSION_BYTES);
-  g_string_append_printf (text, "%s: %u node%s of %u x %s (%s)%s%s\n", group->name, group->nodes,
-                          group->nodes == 1 ? "" : "s", node->gpus, node->gpu->title, hbm,
-                          node->preset != NULL ? ", shape " : "",
+  g_string_append_printf (text, "%s: %u node%s of ", group->name, group->nodes,
+                          group->nodes == 1 ? "" : "s");
+  if (node->gpu != NULL) {
+    g_autofree char *hbm = ls_quantity_format ((double) node->gpu->hbm_bytes, LS_DIMENSION_BYTES);
+    g_string_append_printf (text, "%u x %s (%s)", node->gpus, node->gpu->title, hbm);
+  } else {
+    g_string_append (text, "a host without GPUs");
+  }
+  g_string_append_printf (text, "%s%s\n", node->preset != NULL ? ", shape " : "",
                           node->preset != NULL ? node->preset->name : "");
   draw_links (text, node);
-  if (node->joint == LS_JOINT_NONE) {
+  if (node->joint == LS_JOINT_NONE && node->gpus > 0) {
     g_autofree char *gpus = range ("gpu", 0, node->gpus);
     g_string_append_printf (text, "    %s\n", gpus);
   }

@@ -76,10 +76,31 @@ static char *blamed_key (LsClusterReader *reader, const LsCluster *cluster, guin
   return g_strdup ("cluster.groups");
 }
 
+/* The devices of node `a` and a host without any; both ways. */
+static gboolean check_host (LsClusterReader *reader, const LsTopology *topology, guint a,
+                            guint host) {
+  const LsCluster *cluster = topology->cluster;
+  for (guint i = 0; i < ls_cluster_node (cluster, a)->gpus; i++) {
+    if (ls_route_reaches_host (topology, ls_cluster_node_first_gpu (cluster, a) + i, host))
+      continue;
+    g_autofree char *name_a = ls_cluster_node_name (cluster, a);
+    g_autofree char *name_host = ls_cluster_node_name (cluster, host);
+    g_autofree char *path = blamed_key (reader, cluster, host);
+    ls_config_error_at (reader->config, reader->errors, path,
+                        "GPU %u of %s and the adapters of %s cannot reach each other: no live "
+                        "links lead there",
+                        i, name_a, name_host);
+    return FALSE;
+  }
+  return TRUE;
+}
+
 /* Devices of equal number of two nodes; the first pair without a way is told. */
 static gboolean check_pair (LsClusterReader *reader, const LsTopology *topology, guint a, guint b) {
   const LsCluster *cluster = topology->cluster;
   guint n_a = ls_cluster_node (cluster, a)->gpus, n_b = ls_cluster_node (cluster, b)->gpus;
+  if (n_a == 0 || n_b == 0)
+    return n_a == 0 ? check_host (reader, topology, b, a) : check_host (reader, topology, a, b);
   for (guint i = 0; i < MAX (n_a, n_b); i++) {
     guint from = ls_cluster_node_first_gpu (cluster, a) + i % n_a;
     guint to = ls_cluster_node_first_gpu (cluster, b) + i % n_b;

@@ -6,9 +6,10 @@ static const char *joint_word (guint i) {
   return ls_joint_name ((LsJoint) i);
 }
 
-/* What a node without a preset has. */
+/* What a node without a preset has; `gpu` NULL: a host without any. */
 static void set_plain_node (LsNodeSpec *node, const LsAccelerator *gpu) {
-  const LsLink *pcie = ls_link_pcie (gpu->pcie_generation);
+  int generation = gpu != NULL ? gpu->pcie_generation : 4;
+  const LsLink *pcie = ls_link_pcie (generation);
   if (pcie == NULL)
     pcie = ls_link_pcie (4);
   *node = (LsNodeSpec){.gpu = gpu,
@@ -22,11 +23,31 @@ static void set_plain_node (LsNodeSpec *node, const LsAccelerator *gpu) {
                        .host_memory_bytes_per_s = 200e9,
                        .hosts = 1,
                        .sockets = 1,
-                       .socket_bytes_per_s = ls_link_socket (gpu->pcie_generation)->bytes_per_s,
-                       .socket_efficiency = ls_link_socket (gpu->pcie_generation)->efficiency.value,
+                       .socket_bytes_per_s = ls_link_socket (generation)->bytes_per_s,
+                       .socket_efficiency = ls_link_socket (generation)->efficiency.value,
                        .launch_ps = -1,
                        .hop_ps = -1};
-  ls_device_init (&node->device, gpu, LS_CLOCK_SUSTAINED, NULL);
+  if (gpu != NULL)
+    ls_device_init (&node->device, gpu, LS_CLOCK_SUSTAINED, NULL);
+}
+
+/* Takes the accelerators out, and what only they have. */
+static void set_host_only (LsClusterReader *reader, const char *base, LsNodeSpec *node) {
+  if (node->preset == NULL)
+    ls_cluster_read_no_effect (reader, base, "gpu", "the node has no accelerators");
+  ls_cluster_read_no_effect (reader, base, "host.gpus_per_root", "the node has no accelerators");
+  node->gpu = NULL;
+  node->gpus = 0;
+  node->joint = LS_JOINT_NONE;
+  node->link = NULL;
+  node->links = 0;
+  node->in_network = FALSE;
+  node->device = (LsDevice){0};
+  node->gpus_per_pcie_root = 1;
+}
+
+static gboolean has_gpus (LsClusterReader *reader, const char *base) {
+  return ls_cluster_read_integer (reader, base, "gpus", 1) > 0;
 }
 
 /* Preset and GPU; FALSE when nothing can be said about the node. */
@@ -52,13 +73,13 @@ static gboolean read_shape (LsClusterReader *reader, const char *base, LsNodeSpe
       node->gpu = accelerator;
       ls_device_init (&node->device, accelerator, LS_CLOCK_SUSTAINED, NULL);
     }
-  } else if (accelerator != NULL)
+  } else if (accelerator != NULL || (gpu == NULL && !has_gpus (reader, base)))
     set_plain_node (node, accelerator);
   else {
     if (gpu == NULL)
       ls_config_error_at (reader->config, reader->errors, base,
                           "a node needs a preset or a gpu; see `lockstep list nodes` and "
-                          "`lockstep list gpus`");
+                          "`lockstep list gpus` (or gpus: 0: a host without any)");
     return FALSE;
   }
   node->gpus = ls_cluster_read_integer (reader, base, "gpus", node->gpus);
@@ -133,6 +154,14 @@ static void read_torus (LsClusterReader *reader, const char *base, LsNodeSpec *n
 static void read_intra (LsClusterReader *reader, const char *base, LsNodeSpec *node) {
   const char *kind = ls_cluster_read_text (reader, base, "intra.kind");
   g_autofree char *in_network = ls_cluster_read_key (base, "intra.in_network");
+  if (node->gpus == 0) {
+    static const char *const all[] = {"intra.kind",       "intra.link", "intra.links", "intra.rate",
+                                      "intra.in_network", "intra.dims", "intra.wrap"};
+    for (guint i = 0; i < G_N_ELEMENTS (all); i++)
+      ls_cluster_read_no_effect (reader, base, all[i], "the node has no accelerators");
+    set_host_only (reader, base, node);
+    return;
+  }
   if (kind != NULL)
     node->joint = (LsJoint) ls_cluster_read_index_of (kind, joint_word, LS_N_JOINTS);
   read_torus (reader, base, node);

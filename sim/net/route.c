@@ -56,6 +56,16 @@ GArray *ls_route_live_nics (const LsTopology *topology, guint gpu) {
   return nics;
 }
 
+GArray *ls_route_node_nics (const LsTopology *topology, guint node) {
+  guint number;
+  const LsNicSet *set = compute_set (topology, node, &number);
+  GArray *nics = g_array_new (FALSE, FALSE, sizeof (guint));
+  for (guint nic = 0; set != NULL && nic < set->count; nic++)
+    if (is_live (topology, node, number, nic))
+      g_array_append_val (nics, nic);
+  return nics;
+}
+
 guint ls_route_hash (guint node_a, guint nic_a, guint node_b, guint nic_b, guint n) {
   guint64 from = (guint64) node_a << 32 | nic_a, to = (guint64) node_b << 32 | nic_b;
   return (guint) (ls_random_hash (0, from, to) % n);
@@ -226,17 +236,29 @@ static void look (const Between *between, guint nic_a, guint nic_b, double share
   seen->latency_ps = MAX (seen->latency_ps, latency_ps);
 }
 
-static Look look_between (const LsTopology *topology, guint from, guint to) {
-  g_autoptr (GArray) nics_a = ls_route_live_nics (topology, from);
-  g_autoptr (GArray) nics_b = ls_route_live_nics (topology, to);
+static Look look_over (const LsTopology *topology, guint node_a, const GArray *nics_a, guint node_b,
+                       const GArray *nics_b) {
   Between between;
   Look seen = {.reached = nics_a->len > 0 && nics_b->len > 0};
-  if (!between_nodes (topology, NULL, topology->gpu_node[from], topology->gpu_node[to], &between) ||
-      !seen.reached)
+  if (!between_nodes (topology, NULL, node_a, node_b, &between) || !seen.reached)
     return (Look){.reached = FALSE};
   each_pair (&between, (const guint *) (gconstpointer) nics_a->data, nics_a->len,
              (const guint *) (gconstpointer) nics_b->data, nics_b->len, look, &seen);
   return seen;
+}
+
+static Look look_between (const LsTopology *topology, guint from, guint to) {
+  g_autoptr (GArray) nics_a = ls_route_live_nics (topology, from);
+  g_autoptr (GArray) nics_b = ls_route_live_nics (topology, to);
+  return look_over (topology, topology->gpu_node[from], nics_a, topology->gpu_node[to], nics_b);
+}
+
+gboolean ls_route_reaches_host (const LsTopology *topology, guint gpu, guint host) {
+  guint node = topology->gpu_node[gpu];
+  g_autoptr (GArray) own = ls_route_live_nics (topology, gpu);
+  g_autoptr (GArray) other = ls_route_node_nics (topology, host);
+  return node == host || (look_over (topology, node, own, host, other).reached &&
+                          look_over (topology, host, other, node, own).reached);
 }
 
 gboolean ls_route_reaches (const LsTopology *topology, guint from, guint to) {

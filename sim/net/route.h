@@ -30,11 +30,15 @@ LsHop ls_route_inside (const LsTopology *topology, LsUsages *usages, guint from,
                        double amount);
 /* FALSE: no live adapters and links lead from the one to the other. */
 gboolean ls_route_reaches (const LsTopology *topology, guint from, guint to);
+/* The same, both ways, between a GPU and the adapters of a node, as servers of updates use them. */
+gboolean ls_route_reaches_host (const LsTopology *topology, guint gpu, guint host);
 
 /* The adapters of the compute set that GPU `local` of a node of this shape owns: the first and how many. */
 guint ls_route_gpu_nics (const LsNodeSpec *node, const LsNicSet *set, guint local, guint *count);
 /* Those that GPU `gpu` uses, live ones (transfer full); empty: none. */
 GArray *ls_route_live_nics (const LsTopology *topology, guint gpu);
+/* All live ones of a node's compute set (transfer full). */
+GArray *ls_route_node_nics (const LsTopology *topology, guint node);
 /* Switches and cables on the longest way from one GPU to another, the ends (software, adapters, first
  * and last link) excluded; inside a node: the devices of a torus that pass it on, else 0. */
 gint64 ls_route_latency_ps (const LsTopology *topology, guint gpu_a, guint gpu_b);

@@ -135,36 +135,26 @@ static gint64 latency_ps (const LsUpdateNet *n, guint node_a, guint node_b) {
   return overhead + path;
 }
 
-static guint *all_nics (const LsUpdateNet *n, guint node, guint *count) {
-  const LsNicSet *set = ls_node_compute_nics (ls_cluster_node (n->cluster, node));
-  guint *nics = g_new (guint, set->count);
-
-  for (guint i = 0; i < set->count; i++)
-    nics[i] = i;
-  *count = set->count;
-  return nics;
-}
-
 /* Adds a flow between a worker and its server, a share of it over each of the worker's GPUs. */
 static void route (LsUpdateNet *n, guint worker, guint node, gboolean up) {
   double share = 1.0 / n->per_worker;
 
   for (guint i = 0; i < n->per_worker; i++) {
     guint gpu = n->gpus[worker * n->per_worker + i];
-    guint own = ls_cluster_gpu_node (n->cluster, gpu), n_own, n_server;
+    guint own = ls_cluster_gpu_node (n->cluster, gpu);
     ls_route_host (n->topology, &n->usages, gpu, up, share);
     if (own == node)
       continue;
     g_autoptr (GArray) live = ls_route_live_nics (n->topology, gpu);
+    g_autoptr (GArray) servers = ls_route_node_nics (n->topology, node);
     const guint *own_nics = (const guint *) (gconstpointer) live->data;
-    g_autofree guint *server_nics = all_nics (n, node, &n_server);
-    n_own = live->len;
+    const guint *server_nics = (const guint *) (gconstpointer) servers->data;
     if (up)
-      ls_route_nics (n->topology, &n->usages, own, own_nics, n_own, node, server_nics, n_server,
-                     share);
+      ls_route_nics (n->topology, &n->usages, own, own_nics, live->len, node, server_nics,
+                     servers->len, share);
     else
-      ls_route_nics (n->topology, &n->usages, node, server_nics, n_server, own, own_nics, n_own,
-                     share);
+      ls_route_nics (n->topology, &n->usages, node, server_nics, servers->len, own, own_nics,
+                     live->len, share);
     ls_usages_add (&n->usages, n->topology->host_memory[node], share);
   }
 }

@@ -76,6 +76,37 @@ START_TEST (pushes_meet_at_the_server) {
 }
 END_TEST
 
+/* A server needs no GPU: hosts with adapters of the same rate give the same times to the picosecond. */
+START_TEST (servers_are_hosts_without_gpus) {
+  static const char *const servers[] = {"gpu: h100-sxm-80gb, gpus: 1", "gpus: 0"};
+  gint64 end_ps[2];
+  double mean[2];
+
+  for (guint i = 0; i < 2; i++) {
+    Fixture f = {0};
+    g_autofree char *text = g_strdup_printf (
+        "cluster: {groups: {ps: {nodes: 2, node: {%s, nics: {compute: {rate: 80 Gb/s, count: 2}}, "
+        "tuning: {protocol: ideal}}}, workers: {nodes: 4, node: {gpu: h100-sxm-80gb, gpus: 1, "
+        "nics: "
+        "{compute: {rate: 80 Gb/s, count: 1}}, tuning: {protocol: ideal}}}}, fabric: {kind: "
+        "single-switch, link: 80 Gb/s, hop_latency: 0 s, efficiency: 100 %%}}\n"
+        "workload: {model: {kind: timed, compute: {dist: exponential, mean: 1 s}, parameters: 1 "
+        "G}, "
+        "placement: workers, update: {policy: async, servers: {nodes: ps, shards: 3}}, stop: "
+        "{updates: 200}}\n",
+        servers[i]);
+
+    run_text (&f, text, NULL, NULL);
+    ck_assert_uint_eq (ls_cluster_n_gpus (f.cluster), i == 0 ? 6 : 4);
+    end_ps[i] = f.totals.end_ps;
+    mean[i] = f.totals.staleness_mean;
+    clear (&f);
+  }
+  ck_assert_int_eq (end_ps[0], end_ps[1]);
+  ck_assert_double_eq (mean[0], mean[1]);
+}
+END_TEST
+
 /* One worker: push 0.4 s and model 0.2 s alone. */
 START_TEST (one_worker_has_the_port_alone) {
   Fixture f = {0};
@@ -179,6 +210,7 @@ END_TEST
 static void add (TCase *tcase) {
   tcase_set_timeout (tcase, 120);
   tcase_add_test (tcase, pushes_meet_at_the_server);
+  tcase_add_test (tcase, servers_are_hosts_without_gpus);
   tcase_add_test (tcase, one_worker_has_the_port_alone);
   tcase_add_test (tcase, an_answer_with_the_model_keeps_the_law);
   tcase_add_test (tcase, sharded_servers_give_torn_reads);
