@@ -37,15 +37,24 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
   g_autofree char *parameters =
       ls_quantity_format ((double) ls_model_parameters (w->model), LS_DIMENSION_COUNT);
   g_autofree char *replicas = ls_plural (w->layout.data, "replica");
+  g_autofree char *context =
+      w->layout.context > 1 ? g_strdup_printf (" x context %u", w->layout.context) : g_strdup ("");
+  g_autofree char *experts =
+      ls_workload_has_experts (w)
+          ? g_strdup_printf (" (experts: tensor %u x expert %u x data %u per stage)",
+                             ls_layout_size (&w->layout, LS_AXIS_EXPERT_TENSOR), w->layout.expert,
+                             ls_layout_size (&w->layout, LS_AXIS_EXPERT_DATA))
+          : g_strdup ("");
 
   g_string_append_printf (out, "cluster   %u x %s in %s\n", ls_cluster_n_gpus (scenario->cluster),
                           gpu->name, nodes);
   g_string_append_printf (out, "model     %s, %s parameters, %u layers\n", w->model->name,
                           parameters, ls_model_n_layers (w->model));
   g_string_append_printf (
-      out, "layout    tensor %u x pipeline %u x data %u = %u ranks; ZeRO stage %d, recompute %s\n",
-      w->layout.tensor, w->layout.pipeline, w->layout.data, w->layout.ranks, w->zero.stage,
-      ls_recompute_mode_name (w->recompute.mode));
+      out,
+      "layout    tensor %u%s x pipeline %u x data %u = %u ranks%s; ZeRO stage %d, recompute %s\n",
+      w->layout.tensor, context, w->layout.pipeline, w->layout.data, w->layout.ranks, experts,
+      w->zero.stage, ls_recompute_mode_name (w->recompute.mode));
   g_string_append_printf (out,
                           "batch     %" G_GINT64_FORMAT " samples per step: %s x %" G_GINT64_FORMAT
                           " micro-batches of %" G_GINT64_FORMAT " sample%s",
@@ -89,7 +98,10 @@ void ls_check_memory (GString *out, const LsScenario *scenario, guint job) {
     append_cell (out, (double) estimate.capacity_bytes);
     g_string_append (out, estimate.fits ? "\n" : "  does not fit\n");
   }
+  g_string_append_printf (out, "%u communicators hold", ls_memory_communicators (w));
   ls_memory_fullest (w, gpus, &fullest);
+  append_cell (out, (double) fullest.communication_bytes);
+  g_string_append (out, " of each GPU outside its capacity\n");
   verdict = ls_memory_verdict (w, gpus, &fullest);
   g_string_append_printf (out, "%s\n", g_strchomp (verdict));
 }
@@ -155,13 +167,51 @@ static char *layers_text (const LsWorkload *w, guint stage) {
   return n == 0 ? g_strdup ("-") : g_strdup_printf ("%u-%u", first, first + n - 1);
 }
 
+/* Axes whose groups are shown: the last ones only where they have ranks of their own. */
+static const LsAxis *shown_axes (const LsWorkload *w, guint *n) {
+  static const LsAxis all[] = {LS_AXIS_TENSOR,        LS_AXIS_DATA,         LS_AXIS_PIPELINE,
+                               LS_AXIS_CONTEXT,       LS_AXIS_DATA_CONTEXT, LS_AXIS_EXPERT,
+                               LS_AXIS_EXPERT_TENSOR, LS_AXIS_EXPERT_DATA};
+  static const LsAxis dense[] = {LS_AXIS_TENSOR, LS_AXIS_DATA,          LS_AXIS_PIPELINE,
+                                 LS_AXIS_EXPERT, LS_AXIS_EXPERT_TENSOR, LS_AXIS_EXPERT_DATA};
+
+  if (w->layout.context == 1) {
+    *n = ls_workload_has_experts (w) ? G_N_ELEMENTS (dense) : 3;
+    return dense;
+  }
+  *n = ls_workload_has_experts (w) ? G_N_ELEMENTS (all) : 5;
+  return all;
+}
+
+/* Coordinates beside tensor, data and stage: context, and those of the experts. */
+static void append_coordinates (GString *out, const LsWorkload *w, const LsCoordinates *at) {
+  const guint experts[] = {at != NULL ? at->expert_tensor : 0, at != NULL ? at->expert : 0,
+                           at != NULL ? at->expert_data : 0};
+  static const char *const names[] = {"e.tensor", "expert", "e.data"};
+
+  if (w->layout.context > 1 && at == NULL)
+    g_string_append_printf (out, " %7s", "context");
+  else if (w->layout.context > 1)
+    g_string_append_printf (out, " %7u", at->context);
+  for (guint i = 0; ls_workload_has_experts (w) && i < G_N_ELEMENTS (experts); i++) {
+    if (at == NULL)
+      g_string_append_printf (out, " %8s", names[i]);
+    else
+      g_string_append_printf (out, " %8u", experts[i]);
+  }
+}
+
 void ls_check_layout (GString *out, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
-  guint before = first_rank (scenario, job);
+  guint before = first_rank (scenario, job), n_axes;
+  const LsAxis *axes = shown_axes (w, &n_axes);
 
-  g_string_append_printf (out, "%6s  %-12s %4s %-16s %6s %6s %6s %9s   %s\n", "rank", "node", "gpu",
-                          "type", "tensor", "data", "stage", "layers",
-                          "groups tensor/data/pipeline");
+  g_string_append_printf (out, "%6s  %-12s %4s %-16s %6s %6s %6s %9s", "rank", "node", "gpu",
+                          "type", "tensor", "data", "stage", "layers");
+  append_coordinates (out, w, NULL);
+  for (guint i = 0; i < n_axes; i++)
+    g_string_append_printf (out, "%s%s", i == 0 ? "   groups " : "/", ls_axis_name (axes[i]));
+  g_string_append_c (out, '\n');
   for (guint rank = 0; rank < w->layout.ranks; rank++) {
     guint gpu = w->gpu_of_rank[rank];
     LsCoordinates at = ls_layout_coordinates (&w->layout, rank);
@@ -169,18 +219,22 @@ void ls_check_layout (GString *out, const LsScenario *scenario, guint job) {
         ls_cluster_node_name (scenario->cluster, ls_cluster_gpu_node (scenario->cluster, gpu));
     g_autofree char *layers = layers_text (w, at.stage);
 
-    g_string_append_printf (out, "%6u  %-12s %4u %-16s %6u %6u %6u %9s   %u/%u/%u\n", before + rank,
-                            node, ls_cluster_gpu_local (scenario->cluster, gpu),
+    g_string_append_printf (out, "%6u  %-12s %4u %-16s %6u %6u %6u %9s", before + rank, node,
+                            ls_cluster_gpu_local (scenario->cluster, gpu),
                             ls_cluster_gpu (scenario->cluster, gpu)->name, at.tensor, at.data,
-                            at.stage, layers, ls_layout_group (&w->layout, LS_AXIS_TENSOR, rank),
-                            ls_layout_group (&w->layout, LS_AXIS_DATA, rank),
-                            ls_layout_group (&w->layout, LS_AXIS_PIPELINE, rank));
+                            at.stage, layers);
+    append_coordinates (out, w, &at);
+    for (guint i = 0; i < n_axes; i++)
+      g_string_append_printf (out, "%s%u", i == 0 ? "   " : "/",
+                              ls_layout_group (&w->layout, axes[i], rank));
+    g_string_append_c (out, '\n');
   }
 }
 
 void ls_check_layout_json (LsJson *json, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
-  guint before = first_rank (scenario, job);
+  guint before = first_rank (scenario, job), n_axes;
+  const LsAxis *axes = shown_axes (w, &n_axes);
 
   ls_json_open_array (json, "layout");
   for (guint rank = 0; rank < w->layout.ranks; rank++) {
@@ -201,9 +255,18 @@ void ls_check_layout_json (LsJson *json, const LsScenario *scenario, guint job) 
     ls_json_integer (json, "stage", at.stage);
     ls_json_integer (json, "first_layer", first_layer (w, at.stage));
     ls_json_integer (json, "layers", w->layers_per_stage[at.stage]);
-    ls_json_integer (json, "tensor_group", ls_layout_group (&w->layout, LS_AXIS_TENSOR, rank));
-    ls_json_integer (json, "data_group", ls_layout_group (&w->layout, LS_AXIS_DATA, rank));
-    ls_json_integer (json, "pipeline_group", ls_layout_group (&w->layout, LS_AXIS_PIPELINE, rank));
+    if (w->layout.context > 1)
+      ls_json_integer (json, "context", at.context);
+    if (ls_workload_has_experts (w)) {
+      ls_json_integer (json, "expert_tensor", at.expert_tensor);
+      ls_json_integer (json, "expert", at.expert);
+      ls_json_integer (json, "expert_data", at.expert_data);
+    }
+    for (guint i = 0; i < n_axes; i++) {
+      g_autofree char *key = g_strconcat (ls_axis_name (axes[i]), "_group", NULL);
+
+      ls_json_integer (json, key, ls_layout_group (&w->layout, axes[i], rank));
+    }
     ls_json_close (json);
   }
   ls_json_close (json);

@@ -66,15 +66,17 @@ static LsProgram *idle_program_new (void) {
   return program_new (LS_OP_MEMORY, LS_NO_INDEX);
 }
 
-/* The groups of the data axis; their members' lists go to `lists`. */
+/* The groups of ranks that hold the same parameters; their members' lists go to `lists`. */
 static LsFoldGroup *groups_new (const LsLayout *layout, guint *lists, guint *n) {
-  *n = ls_layout_n_groups (layout, LS_AXIS_DATA);
+  const guint size = ls_layout_copies (layout);
+
+  *n = ls_layout_n_groups (layout, LS_AXIS_DATA_CONTEXT);
   LsFoldGroup *groups = g_new0 (LsFoldGroup, MAX (*n, 1u));
 
   for (guint i = 0; i < *n; i++) {
-    guint *members = &lists[(gsize) i * layout->data];
-    ls_layout_members (layout, LS_AXIS_DATA, i, members);
-    groups[i] = (LsFoldGroup){.n = layout->data, .ranks = members, .axis = LS_AXIS_DATA};
+    guint *members = &lists[(gsize) i * size];
+    ls_layout_members (layout, LS_AXIS_DATA_CONTEXT, i, members);
+    groups[i] = (LsFoldGroup){.n = size, .ranks = members, .axis = LS_AXIS_DATA};
   }
   return groups;
 }
@@ -121,7 +123,7 @@ static gint64 run_us (const LsCluster *cluster, const LsFoldInput *input) {
 /* Bytes of a stage's operation; 0: none. */
 typedef gint64 (*BytesFunc) (const Bench *bench, const Part *part);
 
-/* `first_only`: only the first replica's ranks take part. */
+/* `first_only`: only the first copy of each parameter takes part. */
 static gint64 measure_us (const Bench *bench, LsCollectiveOp op, BytesFunc bytes,
                           gboolean first_only) {
   const LsLayout *layout = &bench->workload->layout;
@@ -133,7 +135,7 @@ static gint64 measure_us (const Bench *bench, LsCollectiveOp op, BytesFunc bytes
       g_ptr_array_new_with_free_func ((GDestroyNotify) ls_program_unref);
   guint n_groups = 0;
 
-  if (group && layout->data == 1)
+  if (group && ls_layout_copies (layout) == 1)
     return 0;
   for (guint stage = 0; stage < layout->pipeline; stage++) {
     descriptors[stage] = (LsDescriptor){.op = op, .bytes = bytes (bench, &bench->parts[stage])};
@@ -143,7 +145,7 @@ static gint64 measure_us (const Bench *bench, LsCollectiveOp op, BytesFunc bytes
   g_ptr_array_add (programs, idle_program_new ());
   for (guint rank = 0; rank < layout->ranks; rank++) {
     LsCoordinates at = ls_layout_coordinates (layout, rank);
-    kinds[rank] = first_only && at.data > 0 ? layout->pipeline : at.stage;
+    kinds[rank] = first_only && at.data + at.context > 0 ? layout->pipeline : at.stage;
   }
   if (group)
     groups = groups_new (layout, lists, &n_groups);
@@ -160,7 +162,8 @@ static gint64 measure_us (const Bench *bench, LsCollectiveOp op, BytesFunc bytes
 }
 
 static gint64 shard_bytes (const Bench *bench, const Part *part) {
-  return share (part->parameters_bytes + part->optimizer_bytes, bench->workload->layout.data);
+  return share (part->parameters_bytes + part->optimizer_bytes,
+                ls_layout_copies (&bench->workload->layout));
 }
 
 static gint64 whole_bytes (const Bench *bench, const Part *part) {
@@ -210,7 +213,7 @@ void ls_checkpoint_times (const LsCluster *cluster, const LsWorkload *workload,
     times->most_rank_bytes =
         MAX (times->most_rank_bytes, unified ? whole : shard_bytes (&bench, &parts[stage]));
     if (unified)
-      times->network_bytes += axes->tensor * (whole - share (whole, axes->data));
+      times->network_bytes += axes->tensor * (whole - share (whole, ls_layout_copies (axes)));
   }
   times->bytes_per_parameter =
       (double) times->bytes / (double) MAX (1, ls_model_parameters (workload->model));

@@ -243,7 +243,7 @@ gint64 ls_builder_reduce_bytes (const LsBuilder *builder, gint64 parameters) {
 
 gboolean ls_builder_gathers (const LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
-  return workload->zero.stage >= 3 && workload->layout.data > 1;
+  return workload->zero.stage >= 3 && ls_workload_shards (workload) > 1;
 }
 
 guint ls_builder_zero_parts (const LsBuilder *builder, const LsLayerPlan *plan) {
@@ -252,7 +252,7 @@ guint ls_builder_zero_parts (const LsBuilder *builder, const LsLayerPlan *plan) 
 
 LsMark ls_builder_zero_pieces (LsBuilder *builder, LsRole role, LsMark collective) {
   const LsWorkload *workload = builder->spec->workload;
-  double host_s = workload->software->zero_piece_s.value * (double) workload->layout.data;
+  double host_s = workload->software->zero_piece_s.value * (double) ls_workload_shards (workload);
 
   if (!workload->software->zero_per_matrix || host_s <= 0)
     return collective;

@@ -92,7 +92,7 @@ void ls_gather_end_segment (LsBuilder *builder) {
 void ls_gather_updated (LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
 
-  if (workload->layout.data == 1 || workload->zero.stage < 1 || workload->zero.stage > 2)
+  if (ls_workload_shards (workload) == 1 || workload->zero.stage < 1 || workload->zero.stage > 2)
     return;
   gint64 bytes = ls_builder_gather_bytes (builder, builder->spec->stage->parameters);
   gint64 bucket = workload->zero.bucket_bytes > 0 ? workload->zero.bucket_bytes : bytes;

@@ -47,6 +47,20 @@ static void append_pipeline (GArray *groups, const LsLayout *layout) {
   }
 }
 
+/* Dispatch of tokens, collectives inside experts, and sums and gathers of their states. */
+static void append_experts (GArray *groups, const LsWorkload *workload) {
+  const LsLayout *layout = &workload->layout;
+
+  append_axis (groups, layout, LS_AXIS_EXPERT, LS_AXIS_EXPERT, LS_SLOT_EXPERT);
+  append_axis (groups, layout, LS_AXIS_EXPERT_TENSOR, LS_AXIS_TENSOR, LS_SLOT_EXPERT_TENSOR);
+  if (workload->zero.stage == 0) {
+    append_axis (groups, layout, LS_AXIS_EXPERT_DATA, LS_AXIS_DATA, LS_SLOT_EXPERT_DATA);
+  } else {
+    append_axis (groups, layout, LS_AXIS_EXPERT_DATA, LS_AXIS_ZERO, LS_SLOT_EXPERT_GATHER);
+    append_axis (groups, layout, LS_AXIS_EXPERT_DATA, LS_AXIS_ZERO, LS_SLOT_EXPERT_REDUCE);
+  }
+}
+
 void ls_job_add_groups (LsJob *job, const LsWorkload *workload) {
   GArray *groups = g_array_new (FALSE, FALSE, sizeof (LsJobGroup));
   const LsLayout *layout = &workload->layout;
@@ -58,12 +72,15 @@ void ls_job_add_groups (LsJob *job, const LsWorkload *workload) {
   append_axis (groups, layout, LS_AXIS_TENSOR, LS_AXIS_TENSOR, LS_SLOT_TENSOR);
   append_axis (groups, layout, LS_AXIS_TENSOR, LS_AXIS_TENSOR, LS_SLOT_TENSOR_SYNC);
   if (workload->zero.stage == 0) {
-    append_axis (groups, layout, LS_AXIS_DATA, LS_AXIS_DATA, LS_SLOT_DATA);
+    append_axis (groups, layout, LS_AXIS_DATA_CONTEXT, LS_AXIS_DATA, LS_SLOT_DATA);
   } else {
-    append_axis (groups, layout, LS_AXIS_DATA, LS_AXIS_ZERO, LS_SLOT_ZERO_GATHER);
-    append_axis (groups, layout, LS_AXIS_DATA, LS_AXIS_ZERO, LS_SLOT_ZERO_REDUCE);
+    append_axis (groups, layout, LS_AXIS_DATA_CONTEXT, LS_AXIS_ZERO, LS_SLOT_ZERO_GATHER);
+    append_axis (groups, layout, LS_AXIS_DATA_CONTEXT, LS_AXIS_ZERO, LS_SLOT_ZERO_REDUCE);
   }
   append_pipeline (groups, layout);
+  append_axis (groups, layout, LS_AXIS_CONTEXT, LS_AXIS_CONTEXT, LS_SLOT_CONTEXT);
+  if (ls_workload_has_experts (workload))
+    append_experts (groups, workload);
   job->n_groups = groups->len;
   job->groups = (LsJobGroup *) (gpointer) g_array_free (groups, FALSE);
 }

@@ -35,7 +35,7 @@ static gint64 optimizer_bytes (const LsWorkload *workload) {
 }
 
 LsStaticMemory ls_memory_static (const LsWorkload *workload, gint64 parameters) {
-  const gint64 own = shard (parameters, workload->layout.data);
+  const gint64 own = shard (parameters, ls_workload_shards (workload));
   const int stage = workload->zero.stage;
 
   return (LsStaticMemory){
@@ -57,7 +57,7 @@ static LsMemoryBuffers buffers_of (const LsWorkload *workload) {
   const LsZero *zero = &workload->zero;
   LsMemoryBuffers buffers = {.stops_early = workload->software->recompute_stops_early};
 
-  if (workload->layout.data == 1 || zero->stage < 2)
+  if (ls_workload_shards (workload) == 1 || zero->stage < 2)
     return buffers;
   buffers.reduce_bytes = ls_format_bytes (workload->precision.communication);
   buffers.bucket_bytes = zero->overlap ? zero->bucket_bytes : G_MAXINT64 / 4;
@@ -70,12 +70,20 @@ static LsMemoryBuffers buffers_of (const LsWorkload *workload) {
 }
 
 guint ls_memory_communicators (const LsWorkload *workload) {
+  static const LsAxis dense[] = {LS_AXIS_TENSOR, LS_AXIS_CONTEXT, LS_AXIS_DATA_CONTEXT,
+                                 LS_AXIS_PIPELINE};
+  static const LsAxis experts[] = {LS_AXIS_EXPERT, LS_AXIS_EXPERT_TENSOR, LS_AXIS_EXPERT_DATA};
   const LsLayout *layout = &workload->layout;
 
   if (layout->ranks == 1)
     return 0;
-  return 1u + (layout->tensor > 1 ? 1u : 0u) + (layout->data > 1 ? 1u : 0u) +
-         (layout->pipeline > 1 ? 1u : 0u);
+  guint n = 1;
+
+  for (guint i = 0; i < G_N_ELEMENTS (dense); i++)
+    n += ls_layout_size (layout, dense[i]) > 1 ? 1 : 0;
+  for (guint i = 0; ls_workload_has_experts (workload) && i < G_N_ELEMENTS (experts); i++)
+    n += ls_layout_size (layout, experts[i]) > 1 ? 1 : 0;
+  return n;
 }
 
 static void capacity (const LsAccelerator *accelerator, guint communicators,

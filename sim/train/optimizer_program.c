@@ -13,9 +13,9 @@
 
 static gint64 owned_parameters (const LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
-  gint64 data = workload->layout.data, parameters = builder->spec->stage->parameters;
+  gint64 shards = ls_workload_shards (workload), parameters = builder->spec->stage->parameters;
 
-  return workload->zero.stage >= 1 ? (parameters + data - 1) / data : parameters;
+  return workload->zero.stage >= 1 ? (parameters + shards - 1) / shards : parameters;
 }
 
 static void add_kernel (LsBuilder *builder, const char *name, LsKernelCost cost) {

@@ -347,7 +347,7 @@ LsPlacement *ls_placement_new (LsWorkloadReader *r) {
   return given > 0 ? g_steal_pointer (&placement) : NULL;
 }
 
-guint ls_placement_data (const LsPlacement *placement, guint tensor, guint pipeline) {
+guint ls_placement_data (const LsPlacement *placement, guint per_stage, guint pipeline) {
   guint64 most = G_MAXUINT;
 
   if (placement->axis == LS_AXIS_DATA) {
@@ -360,7 +360,7 @@ guint ls_placement_data (const LsPlacement *placement, guint tensor, guint pipel
     guint64 stages =
         placement->axis == LS_AXIS_PIPELINE ? place->last - place->first + 1 : pipeline;
 
-    most = MIN (most, place->gpus->len / (stages * tensor));
+    most = MIN (most, place->gpus->len / (stages * per_stage));
   }
   return (guint) most;
 }

@@ -30,7 +30,8 @@ LsPlacement *ls_placement_new (LsWorkloadReader *reader);
 void ls_placement_free (LsPlacement *placement);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsPlacement, ls_placement_free)
 
-/* The most data-parallel ranks that have room with so many ranks per replica; 0: not even one. */
-guint ls_placement_data (const LsPlacement *placement, guint tensor, guint pipeline);
+/* The most data-parallel ranks that have room with so many ranks per stage and stages per replica; 0: not
+ * even one. */
+guint ls_placement_data (const LsPlacement *placement, guint per_stage, guint pipeline);
 /* Fills the workload's gpu_of_rank for its layout; FALSE after adding faults. */
 gboolean ls_placement_apply (const LsPlacement *placement, LsWorkloadReader *reader);

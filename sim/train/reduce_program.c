@@ -43,9 +43,14 @@ static const LsZero *zero_of (const LsBuilder *builder) {
   return &builder->spec->workload->zero;
 }
 
+/* Do other ranks hold the same parameters? */
+static gboolean has_copies (const LsBuilder *builder) {
+  return ls_layout_copies (&builder->spec->workload->layout) > 1;
+}
+
 /* Stage as far as it matters: 0 on a single data-parallel rank. */
 static int stage_of (const LsBuilder *builder) {
-  return builder->spec->workload->layout.data > 1 ? zero_of (builder)->stage : 0;
+  return has_copies (builder) ? zero_of (builder)->stage : 0;
 }
 
 static gint64 bucket_of (const LsBuilder *builder) {
@@ -78,7 +83,7 @@ void ls_reduce_begin_section (LsBuilder *builder, gboolean last) {
   LsReduceState *state = builder->reduce;
 
   state->when = LS_REDUCE_NONE;
-  if (builder->spec->workload->layout.data == 1)
+  if (!has_copies (builder))
     return;
   if (stage_of (builder) >= 2)
     state->when = LS_REDUCE_EVERY;
@@ -285,7 +290,7 @@ void ls_reduce_end_section (LsBuilder *builder) {
 }
 
 void ls_reduce_finish (LsBuilder *builder) {
-  if (builder->spec->workload->layout.data == 1)
+  if (!has_copies (builder))
     return;
   if (stage_of (builder) < 2 && !zero_of (builder)->overlap)
     reduce_all (builder);

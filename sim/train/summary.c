@@ -52,9 +52,11 @@ static void add_applicable (LsSummary *summary, const LsWorkload *workload) {
   applies[LS_PART_COMPUTE] = applies[LS_PART_MEMORY_BOUND] = TRUE;
   applies[LS_PART_OPTIMIZER] = applies[LS_PART_OTHER] = TRUE;
   applies[LS_PART_EXPOSED_TENSOR] = layout->tensor > 1;
-  applies[LS_PART_EXPOSED_DATA] = layout->data > 1 && workload->zero.stage == 0;
-  applies[LS_PART_EXPOSED_ZERO] = layout->data > 1 && workload->zero.stage > 0;
+  applies[LS_PART_EXPOSED_DATA] = ls_layout_copies (layout) > 1 && workload->zero.stage == 0;
+  applies[LS_PART_EXPOSED_ZERO] = ls_layout_copies (layout) > 1 && workload->zero.stage > 0;
   applies[LS_PART_EXPOSED_PIPELINE] = applies[LS_PART_PIPELINE_BUBBLE] = layout->pipeline > 1;
+  applies[LS_PART_EXPOSED_CONTEXT] = layout->context > 1;
+  applies[LS_PART_EXPOSED_EXPERT] = ls_workload_has_experts (workload) && layout->expert > 1;
   applies[LS_PART_STRAGGLER_WAIT] = layout->ranks > 1;
   applies[LS_PART_INPUT] = workload->input.threads > 0;
   for (guint part = 0; part < LS_N_PARTS; part++)

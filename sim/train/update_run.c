@@ -72,7 +72,7 @@ static void deal_gpus (LsUpdateRun *run) {
   const LsLayout *layout = &workload->layout;
   guint *filled;
 
-  run->per_worker = layout->tensor * layout->pipeline;
+  run->per_worker = ls_layout_replica (layout);
   run->gpus = g_new0 (guint, layout->data * run->per_worker);
   filled = g_new0 (guint, layout->data);
   for (guint rank = 0; rank < layout->ranks; rank++) {

@@ -38,7 +38,7 @@ static gboolean split_sequence (LsWorkload *workload, GString *text) {
 }
 
 static gboolean shard_more (LsWorkload *workload, GString *text, int stage) {
-  if (workload->layout.data == 1 || workload->zero.stage >= stage)
+  if (ls_workload_shards (workload) == 1 || workload->zero.stage >= stage)
     return FALSE;
   workload->zero.stage = stage;
   g_string_append_printf (text, "zero.stage=%d", stage);

@@ -27,16 +27,19 @@
   X (OTHER, "other")
 
 /* Axes of communication groups (trace table `axis`). */
-#define LS_AXES(X)         \
-  X (NONE, NULL)           \
-  X (TENSOR, "tensor")     \
-  X (DATA, "data")         \
-  X (PIPELINE, "pipeline") \
-  X (EXPERT, "expert")     \
-  X (CONTEXT, "context")   \
-  X (ZERO, "zero")         \
-  X (SERVER, "server")     \
-  X (CHECKPOINT, "checkpoint")
+#define LS_AXES(X)                   \
+  X (NONE, NULL)                     \
+  X (TENSOR, "tensor")               \
+  X (DATA, "data")                   \
+  X (PIPELINE, "pipeline")           \
+  X (EXPERT, "expert")               \
+  X (CONTEXT, "context")             \
+  X (ZERO, "zero")                   \
+  X (SERVER, "server")               \
+  X (CHECKPOINT, "checkpoint")       \
+  X (EXPERT_TENSOR, "expert_tensor") \
+  X (EXPERT_DATA, "expert_data")     \
+  X (DATA_CONTEXT, "data_context")
 
 /* Phases of a step (trace table `phase`). */
 #define LS_PHASES(X)             \
@@ -94,17 +97,23 @@
   X (BUFFERS, "buffers")
 
 /* Slots: which group of a rank an operation means. */
-#define LS_SLOTS(X)                  \
-  X (WORLD, "world")                 \
-  X (TENSOR, "tensor")               \
-  X (DATA, "data")                   \
-  X (ZERO_GATHER, "zero_gather")     \
-  X (ZERO_REDUCE, "zero_reduce")     \
-  X (PIPELINE, "pipeline")           \
-  X (PIPELINE_SYNC, "pipeline_sync") \
-  X (EMBEDDING, "embedding")         \
-  X (TENSOR_SYNC, "tensor_sync")     \
-  X (PIPELINE_PREVIOUS, "pipeline_previous")
+#define LS_SLOTS(X)                          \
+  X (WORLD, "world")                         \
+  X (TENSOR, "tensor")                       \
+  X (DATA, "data")                           \
+  X (ZERO_GATHER, "zero_gather")             \
+  X (ZERO_REDUCE, "zero_reduce")             \
+  X (PIPELINE, "pipeline")                   \
+  X (PIPELINE_SYNC, "pipeline_sync")         \
+  X (EMBEDDING, "embedding")                 \
+  X (TENSOR_SYNC, "tensor_sync")             \
+  X (PIPELINE_PREVIOUS, "pipeline_previous") \
+  X (CONTEXT, "context")                     \
+  X (EXPERT, "expert")                       \
+  X (EXPERT_TENSOR, "expert_tensor")         \
+  X (EXPERT_DATA, "expert_data")             \
+  X (EXPERT_GATHER, "expert_gather")         \
+  X (EXPERT_REDUCE, "expert_reduce")
 
 #define LS_ENUM_PART(id, name) LS_PART_##id,
 typedef enum { LS_PARTS (LS_ENUM_PART) LS_N_PARTS } LsPart;

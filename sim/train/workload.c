@@ -1,6 +1,6 @@
 /* Workloads: defaults, resolution of what follows from the rest, and what is derived from them.
  *
- * Invariants after ls_workload_resolve: tensor x data x pipeline = ranks <= gpus, global batch =
+ * Invariants after ls_workload_resolve: tensor x context x data x pipeline = ranks <= gpus, global batch =
  *             micro x microbatches x data, layers_per_stage sums to the model's layers.
  */
 #include "train/workload.h"
@@ -96,16 +96,23 @@ const char *ls_workload_unsplit (const LsWorkload *workload, gint64 *size) {
 
 static gboolean resolve_layout (LsWorkload *workload, GError **error) {
   LsLayout *layout = &workload->layout;
-  const guint replica = layout->tensor * layout->pipeline;
+  const guint replica = ls_layout_replica (layout);
 
   if (layout->data == 0)
     layout->data = workload->gpus / replica;
   layout->ranks = replica * layout->data;
   if (layout->ranks == 0 || layout->ranks > workload->gpus) {
     g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
-                 "tensor %u x pipeline %u x data %u needs %u GPUs; the cluster has %u",
-                 layout->tensor, layout->pipeline, MAX (layout->data, 1),
+                 "tensor %u x context %u x pipeline %u x data %u needs %u GPUs; the cluster has %u",
+                 layout->tensor, layout->context, layout->pipeline, MAX (layout->data, 1),
                  replica * MAX (layout->data, 1), workload->gpus);
+    return FALSE;
+  }
+  if (!ls_layout_experts_fit (layout)) {
+    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+                 "expert %u x expert_tensor %u does not divide tensor x context x data = %u",
+                 layout->expert, ls_layout_size (layout, LS_AXIS_EXPERT_TENSOR),
+                 layout->ranks / layout->pipeline);
     return FALSE;
   }
   if (workload->gpu_of_rank == NULL) {
@@ -199,6 +206,14 @@ gboolean ls_workload_resolve (LsWorkload *workload, GError **error) {
     workload->sequence_parallel = FALSE;
   return resolve_layout (workload, error) && resolve_model (workload, error) &&
          resolve_stages (workload, error) && resolve_batch (workload, error);
+}
+
+guint ls_workload_shards (const LsWorkload *workload) {
+  return ls_layout_copies (&workload->layout);
+}
+
+gboolean ls_workload_has_experts (const LsWorkload *workload) {
+  return workload->layout.expert > 1 || workload->layout.expert_tensor > 0;
 }
 
 gint64 ls_workload_microbatches (const LsWorkload *workload, guint data) {

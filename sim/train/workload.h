@@ -118,6 +118,10 @@ LsWorkload *ls_workload_copy (const LsWorkload *workload);
 void ls_workload_free (LsWorkload *workload);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsWorkload, ls_workload_free)
 
+/* Ranks that the states of dense layers are sharded over where ZeRO shards them. */
+guint ls_workload_shards (const LsWorkload *workload);
+/* TRUE when ranks communicate along the experts' axes. */
+gboolean ls_workload_has_experts (const LsWorkload *workload);
 /* Micro-batches per step of a replica. */
 gint64 ls_workload_microbatches (const LsWorkload *workload, guint data);
 /* The first size of the model that the tensor ranks cannot split ("heads"), NULL when there is none. */

@@ -383,8 +383,22 @@ const LsConfigKey ls_workload_keys[] = {
          "axes from neighbouring ranks outwards; tensor, context, expert, data, pipeline if not "
          "given"},
     LATER_ONE ("parallel.context", "context parallelism", "ranks that split the sequence"),
-    LATER_ONE ("parallel.expert", "mixtures of experts", "ranks that split the experts"),
-    LATER_ONE ("parallel.expert_tensor", "mixtures of experts", "ranks that split each expert"),
+    {.path = W "parallel.expert",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = 65536,
+     .default_text = "1",
+     .source = "no split",
+     .meaning =
+         "ranks that the experts of a layer are dealt to; taken from tensor x context x data"},
+    {.path = W "parallel.expert_tensor",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = 65536,
+     .choices = auto_word,
+     .default_text = "auto",
+     .source = "Megatron-LM: as parallel.tensor",
+     .meaning = "ranks that split each expert; auto: as parallel.tensor"},
     LATER_ONE ("parallel.virtual_stages", "interleaved pipelines", "stages per rank"),
 
     /* ZeRO. */

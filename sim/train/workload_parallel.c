@@ -20,6 +20,7 @@ static void read_order (LsWorkloadReader *r) {
   const char *const path = W "parallel.order";
   const guint n = ls_config_get_length (r->config, path);
   LsLayout *layout = &r->workload->layout;
+  LsAxis order[LS_LAYOUT_AXES];
   guint filled = 0, seen = 0;
 
   if (!ls_reader_has (r, path))
@@ -33,13 +34,24 @@ static void read_order (LsWorkloadReader *r) {
         continue;
       if (seen & (1u << a))
         ls_reader_fault (r, item, "%s stands twice", word);
-      else if (known[a] != LS_AXIS_CONTEXT && known[a] != LS_AXIS_EXPERT)
-        layout->order[filled++] = known[a];
+      else
+        order[filled++] = known[a];
       seen |= 1u << a;
     }
   }
-  if (filled < LS_LAYOUT_AXES && r->fine)
-    ls_reader_fault (r, path, "needs each of tensor, data and pipeline once");
+  /* Axes that are left out have one rank, or are told so below; they stand outermost. */
+  for (guint a = 0; a < G_N_ELEMENTS (known); a++) {
+    if (seen & (1u << a))
+      continue;
+    if (ls_layout_size (layout, known[a]) > 1 ||
+        (known[a] != LS_AXIS_CONTEXT && known[a] != LS_AXIS_EXPERT))
+      ls_reader_fault (
+          r, path, "needs each of tensor, context, expert, data and pipeline once; %s is missing",
+          ls_axis_name (known[a]));
+    order[filled++] = known[a];
+  }
+  for (guint i = 0; i < LS_LAYOUT_AXES; i++)
+    layout->order[i] = order[i];
 }
 
 static void read_layers_per_stage (LsWorkloadReader *r) {
@@ -122,22 +134,68 @@ static void check_pipeline (LsWorkloadReader *r) {
                      stages, layers);
 }
 
+/* The divisors of n, for a message; "1, 2, ... 64" when there are many (transfer full). */
+static char *divisors (guint n) {
+  GString *text = g_string_new (NULL);
+  guint shown = 0;
+
+  for (guint i = 1; i <= n; i++) {
+    if (n % i != 0)
+      continue;
+    if (++shown > 12) {
+      g_string_append_printf (text, ", ... %u", n);
+      break;
+    }
+    g_string_append_printf (text, "%s%u", i > 1 ? ", " : "", i);
+  }
+  return g_string_free (text, FALSE);
+}
+
+/* Experts take their ranks from the dense ranks of a stage. */
+static void check_experts (LsWorkloadReader *r) {
+  const LsLayout *layout = &r->workload->layout;
+  const guint there = layout->ranks / layout->pipeline;
+  const guint split = ls_layout_size (layout, LS_AXIS_EXPERT_TENSOR);
+  g_autofree char *legal = NULL;
+
+  if (ls_layout_experts_fit (layout))
+    return;
+  if (there % split != 0) {
+    legal = divisors (there);
+    ls_reader_fault (
+        r, W "parallel.expert_tensor",
+        "%u does not divide the %u ranks of a stage (tensor x context x data); use one of "
+        "%s",
+        split, there, legal);
+    return;
+  }
+  legal = divisors (there / split);
+  ls_reader_fault (
+      r, W "parallel.expert",
+      "%u x expert_tensor %u does not divide the %u ranks of a stage (tensor x context x "
+      "data); use one of %s",
+      layout->expert, split, there, legal);
+}
+
 /* More ranks than GPUs of the placement. */
 static gboolean refuse_size (LsWorkloadReader *r, gint64 data, gint64 gpus) {
   const LsLayout *layout = &r->workload->layout;
-  const gint64 ranks = (gint64) layout->tensor * layout->pipeline * MAX (data, 1);
-  g_autofree char *times = NULL;
+  const gint64 ranks = (gint64) layout->tensor * layout->context * layout->pipeline * MAX (data, 1);
+  g_autofree char *times = NULL, *context = NULL;
 
   if (ranks <= gpus)
     return FALSE;
   times = data > 1 ? g_strdup_printf (" x data %" G_GINT64_FORMAT, data) : g_strdup ("");
+  context =
+      layout->context > 1 ? g_strdup_printf (" x context %u", layout->context) : g_strdup ("");
   ls_reader_fault (r,
                    data > 1               ? W "parallel.data"
                    : layout->pipeline > 1 ? W "parallel.pipeline"
+                   : layout->context > 1  ? W "parallel.context"
                                           : W "parallel.tensor",
-                   "tensor %u x pipeline %u%s needs %" G_GINT64_FORMAT
+                   "tensor %u%s x pipeline %u%s needs %" G_GINT64_FORMAT
                    " GPUs; the %s has %" G_GINT64_FORMAT,
-                   layout->tensor, layout->pipeline, times, ranks,
+                   layout->tensor, context, layout->pipeline, times, ranks,
                    ls_reader_has (r, W "placement") ? "placement" : "cluster", gpus);
   return TRUE;
 }
@@ -152,7 +210,7 @@ static gboolean is_alone (LsWorkloadReader *r) {
 /* Ranks against GPUs; data = auto takes what is there. */
 static void resolve_ranks (LsWorkloadReader *r) {
   LsLayout *layout = &r->workload->layout;
-  const gint64 replica = (gint64) layout->tensor * layout->pipeline;
+  const gint64 replica = (gint64) layout->tensor * layout->context * layout->pipeline;
   gint64 data = ls_config_is_word (r->config, W "parallel.data", "auto")
                     ? 0
                     : ls_config_get_int (r->config, W "parallel.data");
@@ -168,9 +226,10 @@ static void resolve_ranks (LsWorkloadReader *r) {
   if (refuse_size (r, data, placement->n_gpus))
     return;
   if (data == 0)
-    data = ls_placement_data (placement, layout->tensor, layout->pipeline);
+    data = ls_placement_data (placement, layout->tensor * layout->context, layout->pipeline);
   layout->data = (guint) MAX (data, 1);
   layout->ranks = (guint) (replica * layout->data);
+  check_experts (r);
   if (!ls_placement_apply (placement, r))
     return;
   if (layout->ranks < placement->n_gpus && (ls_reader_has (r, W "placement") || is_alone (r)))
@@ -186,6 +245,9 @@ void ls_reader_parallel (LsWorkloadReader *r) {
   w->sequence_parallel = ls_config_get_bool (r->config, W "parallel.sequence_parallel");
   w->schedule =
       (LsScheduleKind) ls_reader_word (r, W "parallel.schedule", schedule_word, LS_N_SCHEDULES);
+  w->layout.expert = (guint) ls_config_get_int (r->config, W "parallel.expert");
+  if (!ls_config_is_word (r->config, W "parallel.expert_tensor", "auto"))
+    w->layout.expert_tensor = (guint) ls_config_get_int (r->config, W "parallel.expert_tensor");
   read_order (r);
   if (w->layout.tensor == 1) {
     ls_reader_no_effect (r, W "parallel.sequence_parallel", "parallel.tensor is 1");
@@ -193,6 +255,11 @@ void ls_reader_parallel (LsWorkloadReader *r) {
   }
   if (w->layout.pipeline == 1)
     ls_reader_no_effect (r, W "parallel.schedule", "parallel.pipeline is 1");
+  /* Until models have experts. */
+  if (w->layout.expert > 1)
+    ls_reader_no_effect (r, W "parallel.expert", "the model has no experts");
+  if (w->layout.expert_tensor > 0)
+    ls_reader_no_effect (r, W "parallel.expert_tensor", "the model has no experts");
   read_layers_per_stage (r);
   check_tensor (r);
   check_pipeline (r);

@@ -344,7 +344,7 @@ static void read_timed (LsWorkloadReader *r) {
   read_precision (r);
   read_optimizer (r);
   ls_reader_parallel (r);
-  if (r->workload->layout.tensor * r->workload->layout.pipeline > 1)
+  if (ls_layout_replica (&r->workload->layout) > 1)
     ls_reader_fault (r, W "parallel", "a timed worker is one GPU; use data only");
   r->workload->global_batch = r->workload->layout.data;
   if (r->fine && !ls_workload_resolve (r->workload, &error))

@@ -199,7 +199,7 @@ static const struct {
     {"workload: {model: llama2-7b, parallel: {pipeline: 2, layers_per_stage: [32]}}",
      "has 1 numbers for 2"},
     {"workload: {model: llama2-7b, parallel: {order: [data, tensor]}}",
-     "each of tensor, data and pipeline"},
+     "pipeline is missing"},
     {"workload: {model: llama2-7b, parallel: {order: [data, data, tensor]}}", "data stands twice"},
     {"workload: {model: llama2-7b, parallel: {context: 2}}", "not yet: context parallelism"},
     {"workload: {model: llama2-7b, parallel: {virtual_stages: 2}}",
