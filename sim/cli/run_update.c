@@ -1,6 +1,7 @@
 /* `lockstep run` of updates; see run_update.h. */
 #include "cli/run_update.h"
 
+#include <glib/gstdio.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -129,7 +130,9 @@ static void show (LsCli *cli, Updates *u, const LsScenario *scenario) {
 
     text = g_strconcat (json, "\n", NULL);
   } else if (!cli->quiet) {
-    g_autofree char *own = ls_update_summary_text (u->run, title, u->path);
+    GStatBuf status;
+    gint64 bytes = u->path != NULL && g_stat (u->path, &status) == 0 ? (gint64) status.st_size : 0;
+    g_autofree char *own = ls_update_summary_text (u->run, title, u->path, bytes);
 
     text = u->learn != NULL ? ls_run_learn_extend_text (u->learn, own) : g_strdup (own);
   }
@@ -171,23 +174,32 @@ static int dry_run (LsCli *cli, Updates *u, const LsRecorderOptions *options, GE
   double share = whole || probe.share <= 0 ? 1 : probe.share;
   double seconds = whole ? ls_update_run_wall_s (u->run) : probe.seconds / share;
   double events = (double) ls_engine_n_events (ls_update_run_engine (u->run)) / share;
+  double operations = options->level < LS_TRACE_OPS
+                          ? 0
+                          : (double) ls_engine_n_operations (ls_update_run_engine (u->run)) / share;
   double rows =
       options->level == LS_TRACE_NONE ? 0 : (double) t.evaluated / share * ROWS_PER_GRADIENT;
   g_autofree char *text = NULL;
+  double file = rows * BYTES_PER_ROW;
 
+  if (operations > 0)
+    file += (double) ls_trace_estimate_bytes (
+        options->level, (gint64) operations, ls_engine_n_ranks (ls_update_run_engine (u->run)),
+        ls_engine_n_resources (ls_update_run_engine (u->run)), 0);
+  rows += operations;
   seconds += rows / ROWS_PER_S;
   if (cli->json) {
     LsJson *json = ls_json_new ();
     ls_json_open_object (json, NULL);
     ls_json_integer (json, "events", (gint64) events);
     ls_json_integer (json, "trace_rows", (gint64) rows);
-    ls_json_integer (json, "database_bytes", (gint64) (rows * BYTES_PER_ROW));
+    ls_json_integer (json, "database_bytes", (gint64) file);
     ls_json_number (json, "expected_s", seconds);
     ls_json_strings (json, "warnings", cli->warnings);
     ls_json_close (json);
     text = ls_json_finish (json);
   } else {
-    g_autofree char *bytes = ls_quantity_format (rows * BYTES_PER_ROW, LS_DIMENSION_BYTES);
+    g_autofree char *bytes = ls_quantity_format (file, LS_DIMENSION_BYTES);
     g_autofree char *time = ls_quantity_format (seconds, LS_DIMENSION_TIME);
     text = g_strdup_printf ("events     about %.3g of %u workers\n"
                             "database   about %s, %.3g rows\n"
@@ -222,5 +234,10 @@ int ls_run_updates (LsCli *cli, const LsScenario *scenario, const LsRecorderOpti
     ls_cli_note (cli, "interrupted%s%s", u.path != NULL ? "; what was done is in " : "",
                  u.path != NULL ? u.path : "");
   show (cli, &u, scenario);
-  return interrupted ? 130 : 0;
+  if (interrupted)
+    return 130;
+  if (ls_update_memory (u.run).fits)
+    return 0;
+  ls_cli_note (cli, "does not fit in memory; it was simulated as if it did (exit status 3)");
+  return 3;
 }

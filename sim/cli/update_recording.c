@@ -1,7 +1,11 @@
-/* From a run of updates to the metadata of its trace; see update_recording.h. */
+/* From a run of updates to the metadata of its trace; see update_recording.h.
+ *
+ * Workers that run programs have the streams of these, and one more for how the policy spends their
+ * time; timed workers have that one only. */
 #include "cli/update_recording.h"
 
 #include "base/assert.h"
+#include "train/builder.h"
 
 #define SPAN_STREAM "update"
 
@@ -13,10 +17,11 @@ struct LsUpdateRecording {
   LsTraceNode *nodes;
   LsTraceRank *ranks;
   LsTraceResource *resources;
+  LsTraceGroup *groups;
+  LsTables *tables; /* of names */
   const char **strings;
-  const char *streams[1];
-  guint16 stream_numbers[1];
-  GPtrArray *owned; /* char * */
+  const char *streams[LS_N_ROLES + 2];
+  GPtrArray *owned; /* char *, and numbers of streams */
   LsOp span_ops[LS_N_SPANS];
   gint64 *ordinals; /* of each worker's spans */
 };
@@ -43,6 +48,42 @@ static void describe_nodes (LsUpdateRecording *recording) {
   recording->meta.nodes = recording->nodes;
 }
 
+/* The number of a stream's name in the trace; new names are added. */
+static guint16 stream_number (LsUpdateRecording *recording, const char *name) {
+  guint i = 0;
+
+  while (i < recording->meta.n_streams && !g_str_equal (recording->streams[i], name))
+    i++;
+  if (i == recording->meta.n_streams)
+    recording->streams[recording->meta.n_streams++] = name;
+  return (guint16) i;
+}
+
+/* The program of a rank; NULL: it is timed, or a server. */
+static const LsProgram *program_of (const LsUpdateRecording *recording, guint rank) {
+  LsReplicas *replicas = ls_update_run_replicas (recording->run);
+  guint per_worker = ls_update_run_gpus_per_worker (recording->run);
+
+  if (replicas == NULL ||
+      rank / per_worker >= ls_update_run_workload (recording->run)->update.spec.workers)
+    return NULL;
+  return ls_job_kind (ls_replicas_job (replicas, rank / per_worker), rank % per_worker)->program;
+}
+
+/* The streams of the rank's program, and last the worker's own. */
+static void describe_streams (LsUpdateRecording *recording, guint rank) {
+  const LsProgram *program = program_of (recording, rank);
+  guint n = program != NULL ? ls_program_n_streams (program) : 0;
+  guint16 *numbers = g_new (guint16, n + 1);
+
+  g_ptr_array_add (recording->owned, numbers);
+  for (guint i = 0; i < n; i++)
+    numbers[i] = stream_number (recording, ls_program_stream_name (program, i));
+  numbers[n] = stream_number (recording, SPAN_STREAM);
+  recording->ranks[rank].n_streams = n + 1;
+  recording->ranks[rank].streams = numbers;
+}
+
 static void describe_ranks (LsUpdateRecording *recording) {
   LsUpdateRun *run = recording->run;
   const LsCluster *cluster = ls_update_run_cluster (run);
@@ -62,9 +103,8 @@ static void describe_ranks (LsUpdateRecording *recording) {
                          .tp = LS_TRACE_ABSENT,
                          .pp = LS_TRACE_ABSENT,
                          .cp = LS_TRACE_ABSENT,
-                         .ep = LS_TRACE_ABSENT,
-                         .n_streams = 1,
-                         .streams = recording->stream_numbers};
+                         .ep = LS_TRACE_ABSENT};
+    describe_streams (recording, rank);
     if (server) {
       out->node = (gint) plan->server_nodes[rank - workers * per_worker];
       continue;
@@ -73,6 +113,11 @@ static void describe_ranks (LsUpdateRecording *recording) {
     out->node = (gint) ls_cluster_gpu_node (cluster, gpu);
     out->device = (gint) ls_cluster_gpu_local (cluster, gpu);
     out->dp = (gint) (rank / per_worker);
+    if (ls_update_run_replicas (run) != NULL) {
+      const LsJob *job = ls_replicas_job (ls_update_run_replicas (run), rank / per_worker);
+      out->tp = (gint) job->coordinates[rank % per_worker].tensor;
+      out->pp = (gint) job->coordinates[rank % per_worker].stage;
+    }
   }
   recording->meta.n_ranks = n;
   recording->meta.ranks = recording->ranks;
@@ -111,12 +156,11 @@ static void describe_spans (LsUpdateRecording *recording) {
                                            [LS_SPAN_PULL] = LS_KIND_PULL,
                                            [LS_SPAN_AVERAGE] = LS_KIND_ALL_REDUCE};
 
-  recording->strings = g_new0 (const char *, LS_N_SPANS);
   for (guint span = 0; span < LS_N_SPANS; span++) {
-    recording->strings[span] = ls_update_span_name ((LsUpdateSpan) span);
     recording->span_ops[span] = LS_OP_INIT;
     recording->span_ops[span].kind = LS_OP_DELAY;
-    recording->span_ops[span].name = span;
+    recording->span_ops[span].name =
+        ls_tables_name (recording->tables, ls_update_span_name ((LsUpdateSpan) span));
     recording->span_ops[span].trace_kind = (guint16) kinds[span];
     recording->span_ops[span].part = (guint8) ls_update_span_part ((LsUpdateSpan) span);
     if (span == LS_SPAN_PUSH || span == LS_SPAN_PULL)
@@ -124,11 +168,26 @@ static void describe_spans (LsUpdateRecording *recording) {
     if (span == LS_SPAN_AVERAGE)
       recording->span_ops[span].axis = LS_AXIS_DATA;
   }
-  recording->meta.n_strings = LS_N_SPANS;
+  guint n = ls_tables_n_names (recording->tables);
+  recording->strings = g_new0 (const char *, n);
+  for (guint i = 0; i < n; i++)
+    recording->strings[i] = ls_tables_get_name (recording->tables, i);
+  recording->meta.n_strings = n;
   recording->meta.strings = recording->strings;
-  recording->streams[0] = SPAN_STREAM;
-  recording->meta.n_streams = 1;
   recording->meta.streams = recording->streams;
+}
+
+static void describe_groups (LsUpdateRecording *recording) {
+  LsEngine *engine = ls_update_run_engine (recording->run);
+  guint n = ls_engine_n_groups (engine);
+
+  recording->groups = g_new0 (LsTraceGroup, n + 1);
+  for (guint i = 0; i < n; i++)
+    recording->groups[i] = (LsTraceGroup){.axis = ls_engine_group_axis (engine, i),
+                                          .n_members = ls_engine_group_size (engine, i),
+                                          .members = ls_engine_group_ranks (engine, i)};
+  recording->meta.n_groups = n;
+  recording->meta.groups = recording->groups;
 }
 
 static void on_span (gpointer self, guint worker, LsUpdateSpan span, gint64 clock, gint64 start_ps,
@@ -137,7 +196,9 @@ static void on_span (gpointer self, guint worker, LsUpdateSpan span, gint64 cloc
   guint rank = worker * ls_update_run_gpus_per_worker (recording->run);
   const gint32 counters[1] = {(gint32) clock};
   gint64 ordinal = recording->ordinals[worker]++;
+  guint16 stream = (guint16) (recording->ranks[rank].n_streams - 1);
   LsOpRecord record = {.rank = rank,
+                       .stream = stream,
                        .ordinal = ordinal,
                        .op = &recording->span_ops[span],
                        .counters = counters,
@@ -145,7 +206,7 @@ static void on_span (gpointer self, guint worker, LsUpdateSpan span, gint64 cloc
                        .start_ps = start_ps,
                        .end_ps = end_ps,
                        .alone_ps = end_ps - start_ps,
-                       .cause = {rank, 0, ordinal - 1},
+                       .cause = {rank, stream, ordinal - 1},
                        .cause_resource = LS_NO_RESOURCE,
                        .bottleneck = LS_NO_RESOURCE,
                        .group = LS_NO_GROUP,
@@ -168,11 +229,15 @@ LsUpdateRecording *ls_update_recording_new (const char *path, LsUpdateRun *run,
   recording->job = (LsTraceJob){.name = "main",
                                 .policy = spec->policy->name,
                                 .gpus = spec->workers * ls_update_run_gpus_per_worker (run)};
+  recording->tables = ls_update_run_replicas (run) != NULL
+                          ? ls_tables_ref (ls_replicas_tables (ls_update_run_replicas (run)))
+                          : ls_tables_new ();
   recording->meta.n_jobs = 1;
   recording->meta.jobs = &recording->job;
   describe_nodes (recording);
   describe_spans (recording);
   describe_ranks (recording);
+  describe_groups (recording);
   recording->resources = g_new0 (LsTraceResource, n);
   for (guint i = 0; i < n; i++)
     describe_resource (recording, i);
@@ -186,6 +251,9 @@ LsUpdateRecording *ls_update_recording_new (const char *path, LsUpdateRun *run,
     ls_engine_add_observer (ls_update_run_engine (run), ls_recorder_observer (recording->recorder),
                             recording->recorder);
     ls_update_set_span_func (update, on_span, recording);
+    for (guint rank = 0; rank < ls_engine_n_ranks (ls_update_run_engine (run)); rank++)
+      ls_engine_observe_rank (ls_update_run_engine (run), rank,
+                              ls_recorder_has_rank (recording->recorder, rank));
   }
   return g_steal_pointer (&recording);
 }
@@ -197,7 +265,9 @@ void ls_update_recording_free (LsUpdateRecording *recording) {
   g_free (recording->nodes);
   g_free (recording->ranks);
   g_free (recording->resources);
+  g_free (recording->groups);
   g_free (recording->strings);
+  ls_tables_free (recording->tables);
   g_free (recording->ordinals);
   g_ptr_array_unref (recording->owned);
   g_free (recording);

@@ -64,6 +64,50 @@ static void put_breakdown (LsJson *json, LsUpdateRun *run) {
   ls_json_close (json);
 }
 
+LsMemorySummary ls_update_memory (LsUpdateRun *run) {
+  LsReplicas *replicas = ls_update_run_replicas (run);
+  guint per_worker = ls_update_run_gpus_per_worker (run);
+  guint communicators = ls_memory_communicators (ls_update_run_workload (run));
+  LsMemorySummary memory = {.fits = TRUE};
+
+  for (guint rank = 0; replicas != NULL && rank < n_workers (run) * per_worker; rank++) {
+    gint64 by_kind[LS_MEMORY_KINDS];
+    const LsJob *job = ls_replicas_job (replicas, rank / per_worker);
+    gint64 peak = ls_engine_memory_peak (ls_update_run_engine (run), rank, by_kind);
+    gint64 capacity =
+        ls_memory_capacity (ls_job_kind (job, rank % per_worker)->accelerator, communicators);
+    gint64 reserved = ls_memory_reserved (peak);
+    if (rank > 0 && capacity - reserved >= memory.capacity_bytes - memory.reserved_bytes)
+      continue;
+    memory = (LsMemorySummary){.peak_bytes = peak,
+                               .reserved_bytes = reserved,
+                               .capacity_bytes = capacity,
+                               .fits = reserved <= capacity,
+                               .rank = rank};
+    for (guint kind = 0; kind < LS_N_MEMORY; kind++)
+      memory.by_kind[kind] = by_kind[kind];
+  }
+  return memory;
+}
+
+static void put_memory (LsJson *json, LsUpdateRun *run) {
+  LsMemorySummary memory = ls_update_memory (run);
+
+  if (memory.capacity_bytes == 0)
+    return;
+  ls_json_open_object (json, "memory");
+  ls_json_integer (json, "peak_bytes", memory.peak_bytes);
+  ls_json_integer (json, "reserved_bytes", memory.reserved_bytes);
+  ls_json_integer (json, "capacity_bytes", memory.capacity_bytes);
+  ls_json_boolean (json, "fits", memory.fits);
+  ls_json_integer (json, "rank", memory.rank);
+  for (guint kind = 0; kind < LS_N_MEMORY; kind++) {
+    g_autofree char *key = g_strdup_printf ("%s_bytes", ls_memory_name ((LsMemoryKind) kind));
+    ls_json_integer (json, key, memory.by_kind[kind]);
+  }
+  ls_json_close (json);
+}
+
 static void put_workers (LsJson *json, LsUpdateRun *run) {
   LsUpdate *update = ls_update_run_update (run);
 
@@ -101,14 +145,21 @@ static void put_rates (LsJson *json, LsUpdateRun *run, double samples_per_s) {
   ls_json_number (json, "mfu", flops * gpus / peak);
 }
 
+/* Of gradients that were used: applied, or stepped on a worker's own copy. */
+static gint64 used_samples (LsUpdateRun *run, const LsUpdateTotals *t) {
+  return (gint64) (t->applied + t->local) * ls_update_spec (ls_update_run_update (run))->samples;
+}
+
 static void put_counts (LsJson *json, LsUpdateRun *run, const LsUpdateTotals *t) {
   double seconds = end_s (run);
+  gint64 samples = used_samples (run, t);
 
   ls_json_integer (json, "updates", (gint64) t->updates);
   ls_json_number (json, "updates_per_s", (double) t->updates / seconds);
-  ls_json_integer (json, "samples", t->samples);
-  ls_json_number (json, "samples_per_s", (double) t->samples / seconds);
-  put_rates (json, run, (double) t->samples / seconds);
+  ls_json_integer (json, "samples", samples);
+  ls_json_integer (json, "samples_evaluated", t->samples);
+  ls_json_number (json, "samples_per_s", (double) samples / seconds);
+  put_rates (json, run, (double) samples / seconds);
   ls_json_open_object (json, "gradients");
   ls_json_integer (json, "evaluated", (gint64) t->evaluated);
   ls_json_integer (json, "applied", (gint64) t->applied);
@@ -137,6 +188,7 @@ char *ls_update_summary_json (LsCli *cli, LsUpdateRun *run, const char *path, gb
   put_counts (json, run, &t);
   put_staleness (json, run, &t);
   put_breakdown (json, run);
+  put_memory (json, run);
   ls_json_number (json, "communication_bytes_per_gpu", ls_update_run_sent_bytes (run) / gpus);
   put_workers (json, run);
   ls_json_integer (json, "events", (gint64) ls_engine_n_events (ls_update_run_engine (run)));
@@ -159,6 +211,18 @@ static void put_line (GString *out, const char *what, const char *format, ...) {
   g_string_append_vprintf (out, format, arguments);
   va_end (arguments);
   g_string_append_c (out, '\n');
+}
+
+static void put_memory_line (GString *out, LsUpdateRun *run) {
+  LsMemorySummary memory = ls_update_memory (run);
+  g_autofree char *reserved =
+      ls_quantity_format_decimal ((double) memory.reserved_bytes, LS_DIMENSION_BYTES);
+  g_autofree char *capacity =
+      ls_quantity_format_decimal ((double) memory.capacity_bytes, LS_DIMENSION_BYTES);
+
+  if (memory.capacity_bytes > 0)
+    put_line (out, "memory", "%s of %s usable on the fullest GPU (rank %u): %s", reserved, capacity,
+              memory.rank, memory.fits ? "fits" : "DOES NOT FIT");
 }
 
 static void put_idle (GString *out, LsUpdateRun *run) {
@@ -192,7 +256,7 @@ static void put_time (GString *out, LsUpdateRun *run) {
   }
 }
 
-char *ls_update_summary_text (LsUpdateRun *run, const char *title, const char *path) {
+char *ls_update_summary_text (LsUpdateRun *run, const char *title, const char *path, gint64 bytes) {
   GString *out = g_string_new (NULL);
   LsUpdate *update = ls_update_run_update (run);
   const LsUpdateSpec *spec = ls_update_spec (update);
@@ -208,8 +272,8 @@ char *ls_update_summary_text (LsUpdateRun *run, const char *title, const char *p
   put_line (out, "policy", "%s: %s", spec->policy->name, spec->policy->title);
   put_line (out, "updates", "%" G_GUINT64_FORMAT " in %s: %.4g per second", t.updates, time,
             (double) t.updates / end_s (run));
-  put_line (out, "samples", "%" G_GINT64_FORMAT ": %.4g per second", t.samples,
-            (double) t.samples / end_s (run));
+  put_line (out, "samples", "%" G_GINT64_FORMAT " used: %.4g per second", used_samples (run, &t),
+            (double) used_samples (run, &t) / end_s (run));
   if (spec->policy->local)
     put_line (out, "gradients", "%" G_GUINT64_FORMAT " local steps", t.local);
   else
@@ -224,9 +288,12 @@ char *ls_update_summary_text (LsUpdateRun *run, const char *title, const char *p
               t.staleness_mean, t.staleness_p50, t.staleness_p99, t.staleness_max);
   put_idle (out, run);
   put_time (out, run);
+  put_memory_line (out, run);
   put_line (out, "simulated", "%" G_GUINT64_FORMAT " events in %s",
             ls_engine_n_events (ls_update_run_engine (run)), wall);
-  if (path != NULL)
-    put_line (out, "trace", "%s", path);
+  if (path != NULL) {
+    g_autofree char *size = ls_quantity_format_decimal ((double) bytes, LS_DIMENSION_BYTES);
+    put_line (out, "trace", "%s (%s)", path, size);
+  }
   return g_string_free (out, FALSE);
 }

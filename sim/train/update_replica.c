@@ -2,7 +2,6 @@
 #include "train/update_replica.h"
 
 #include "base/assert.h"
-#include "train/job.h"
 
 /* How long a gate stays shut if nobody opens it: longer than any run. */
 #define SHUT_PS ((gint64) 1 << 61)
@@ -137,6 +136,14 @@ void ls_replicas_free (LsReplicas *r) {
   g_free (r->gate_ps);
   g_free (r->ended);
   g_free (r);
+}
+
+const LsJob *ls_replicas_job (const LsReplicas *r, guint worker) {
+  return r->jobs->pdata[r->job_of[worker]];
+}
+
+LsTables *ls_replicas_tables (LsReplicas *r) {
+  return r->tables;
 }
 
 void ls_replicas_compute (LsReplicas *r, LsUpdate *update, guint worker) {

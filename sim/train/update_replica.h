@@ -13,7 +13,7 @@
 #pragma once
 
 #include "net/net.h"
-#include "train/workload.h"
+#include "train/job.h"
 
 typedef struct LsReplicas LsReplicas;
 
@@ -23,6 +23,10 @@ LsReplicas *ls_replicas_new (const LsCluster *cluster, const LsWorkload *workloa
                              LsNet *net, const guint *gpus, guint per_worker, GError **error);
 void ls_replicas_free (LsReplicas *replicas);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsReplicas, ls_replicas_free)
+
+/* What the worker runs; its ranks are those of the job, in order. Names are shared by all workers. */
+const LsJob *ls_replicas_job (const LsReplicas *replicas, guint worker);
+LsTables *ls_replicas_tables (LsReplicas *replicas);
 
 /* `compute` of an LsUpdateHost. */
 void ls_replicas_compute (LsReplicas *replicas, LsUpdate *update, guint worker);

@@ -4,7 +4,6 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "train/update_net.h"
-#include "train/update_replica.h"
 #include "train/update_timed.h"
 
 struct LsUpdateRun {
@@ -148,6 +147,10 @@ LsUpdate *ls_update_run_update (LsUpdateRun *run) {
 
 LsEngine *ls_update_run_engine (LsUpdateRun *run) {
   return run->engine;
+}
+
+LsReplicas *ls_update_run_replicas (LsUpdateRun *run) {
+  return run->replicas;
 }
 
 LsNet *ls_update_run_net (LsUpdateRun *run) {

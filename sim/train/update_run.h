@@ -8,8 +8,7 @@
  */
 #pragma once
 
-#include "net/net.h"
-#include "train/workload.h"
+#include "train/update_replica.h"
 
 typedef struct LsUpdateRun LsUpdateRun;
 
@@ -25,6 +24,8 @@ gboolean ls_update_run_go (LsUpdateRun *run, const volatile gint *stop, LsUpdate
 
 LsUpdate *ls_update_run_update (LsUpdateRun *run);
 LsEngine *ls_update_run_engine (LsUpdateRun *run);
+/* NULL: the workers are timed. */
+LsReplicas *ls_update_run_replicas (LsUpdateRun *run);
 LsNet *ls_update_run_net (LsUpdateRun *run);
 const LsCluster *ls_update_run_cluster (const LsUpdateRun *run);
 const LsWorkload *ls_update_run_workload (const LsUpdateRun *run);

@@ -33,4 +33,35 @@ numbers --trace none --seed 7 >other
 cmp -s first again || fail "the same seed gives other numbers"
 cmp -s first traced || fail "a trace changes numbers"
 cmp -s first other && fail "another seed gives the same numbers"
+# Workers that run programs: rows of their operations, memory, the size of the trace; the same numbers without a trace.
+cat >replicas.yaml <<'YAML'
+lockstep: 1
+cluster:
+  groups:
+    workers: {nodes: 1, node: {preset: dgx-a100, gpus: 4}}
+    ps: {nodes: 1, node: {gpus: 0, nics: {compute: {preset: cx6-200, count: 2}}}}
+  fabric: {kind: single-switch, link: 200 Gb/s}
+workload:
+  model: {preset: gpt2-small, layers: 2}
+  precision: bf16
+  batch: {per_worker: 4, micro: 2, seq_len: 512}
+  parallel: {pipeline: 2}
+  update: {policy: async, servers: {nodes: ps, shards: 2}}
+  stop: {updates: 6}
+YAML
+run 0 run replicas.yaml -o replicas.db
+grep -q 'trace .*replicas.db (.* MB)\|trace .*replicas.db (.* kB)' out || fail "no size of the trace: $(grep trace out)"
+grep -q '^memory .*fits$' out || fail "no memory in the summary"
+run 0 query replicas.db "SELECT count(DISTINCT e.rank || s.name) FROM event e JOIN stream s ON s.id = e.stream_id WHERE s.name IN ('compute', 'update')" --format csv
+grep -q '^6$' out || fail "not every rank has operations and every worker its time: $(cat out)"
+run 0 query replicas.db "SELECT count(*) FROM event WHERE cause_id IS NULL AND start_ns > 0" --format csv
+[ "$(sed -n 2p out)" -lt 10 ] || fail "causes are missing: $(sed -n 2p out)"
+run 0 run replicas.yaml --trace none --json
+cp out none.json
+run 0 run replicas.yaml --json -o again.db
+for key in run_time_s samples samples_evaluated peak_bytes events; do
+  [ "$(grep "\"$key\"" none.json)" = "$(grep "\"$key\"" out)" ] || fail "a trace changes $key"
+done
+run 3 run replicas.yaml --trace none --set workload.model.layers=24 --set workload.batch.micro=512 --set workload.batch.per_worker=1024
+says err "does not fit in memory"
 finish
