@@ -110,6 +110,22 @@ static const LsSoftware generations[] = {
      .source =
          "Megatron-Core 0.8 with Transformer Engine (cuDNN fused attention, tp-comm-overlap); "
          "its loss is fused only by an option"},
+    {.name = "megatron-core-serial",
+     .aliases = "",
+     .title = "Megatron-Core of 2025-26 with Transformer Engine, overlap switched off",
+     .matmul_factor = ASSUMED (1.0, "no correction"),
+     .gap_s = ASSUMED (1.0e-6, GAP),
+     .host_launch_s = ASSUMED (6e-6, LAUNCH),
+     .host_step_s = ASSUMED (5e-3, STEP),
+     .attention = LS_ATTENTION_FLASH3,
+     .fused_bias_gelu = TRUE,
+     .fused_dropout_add = TRUE,
+     .fused_norm = TRUE,
+     .fused_cross_entropy = TRUE,
+     .fused_optimizer = TRUE,
+     .fused_weight_gradient = TRUE,
+     .source = "SimuMax docs/b200/b200_real_repro_guide.md: Megatron-LM of April 2026 with "
+               "tensor, data and pipeline overlap off, cross-entropy fusion on"},
     {.name = "pytorch-fsdp-2.1",
      .aliases = "fsdp composer llm-foundry pytorch-fsdp",
      .title = "PyTorch 2.1 FSDP, eager (Composer, llm-foundry)",
@@ -174,6 +190,7 @@ static const struct {
   const char *words[2];
   const char *name;
 } frameworks[] = {
+    {{"megatron", "overlap switched off"}, "megatron-core-serial"},
     {{"megatron-core", NULL}, "megatron-core"},
     {{"megatron core", NULL}, "megatron-core"},
     {{"megatron-bridge", NULL}, "megatron-core"},

@@ -32,6 +32,12 @@
   "power)"
 #define FSDP_ROWS \
   "rows of train_llmfoundry_fsdp.csv with sequences of 16k and more, which attention dominates"
+#define SIMUMAX                                                                              \
+  "kernel times measured on a B200 by MooreThreads/SimuMax, configs/system/b200_bf16_ceperm" \
+  ".json @e691807, under load (clocks under power)"
+#define SIMUMAX_STEPS                                                                     \
+  "dense rows of train_simumax_b200.csv; products longer than 0.3 ms, measured alone in " \
+  "SimuMax's system file, ask for 0.65"
 #define RAMP                                                                                      \
   "about 1 us to fill a tile's pipeline and write it back, at the SM's rate; the best shapes of " \
   "the MAMF table then reach their published rate"
@@ -185,20 +191,18 @@ const LsTuning ls_tuning_hopper_pcie = {
     .collective_sms = ASSUMED (16, "fewer channels than on NVLink 4"),
 };
 
-#define BLACKWELL_COMMON                                                                     \
-  .matmul_sustained = ASSUMED (0.88, "as Hopper, clocks under 1000 W"),                      \
-  .vector_fraction = ASSUMED (0.60, VECTOR),                                                 \
-  .hbm_fraction = ASSUMED (0.88, "as Hopper and Ampere"), .depth_ramp = ASSUMED (64, RAMP),  \
-  .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),                                           \
-  .flash_forward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.10, "FA1 : FA2 as on A100"),          \
-                    [LS_ATTENTION_FLASH2] = ASSUMED (0.18, "Hopper's absolute rate x 1.1"),  \
-                    [LS_ATTENTION_FLASH3] =                                                  \
-                        ASSUMED (0.58, "cuDNN on Blackwell, Hopper's share less 10 %")},     \
-  .flash_backward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.09, "FA1 : FA2 as on A100"),         \
-                     [LS_ATTENTION_FLASH2] = ASSUMED (0.16, "Hopper's absolute rate x 1.1"), \
-                     [LS_ATTENTION_FLASH3] =                                                 \
-                         ASSUMED (0.48, "cuDNN on Blackwell, Hopper's share less 15 %")},    \
-  .collective_sms = ASSUMED (24, "as Hopper"), .collective_slowdown = ASSUMED (0.9, BESIDE), \
+#define BLACKWELL_COMMON                                                                           \
+  .matmul_sustained = FITTED (0.60, SIMUMAX_STEPS), .vector_fraction = ASSUMED (0.60, VECTOR),     \
+  .hbm_fraction = ASSUMED (0.88, "as Hopper and Ampere"), .depth_ramp = ASSUMED (64, RAMP),        \
+  .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),                                                 \
+  .flash_forward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.10, "FA1 : FA2 as on A100"),                \
+                    [LS_ATTENTION_FLASH2] = ASSUMED (0.18, "Hopper's absolute rate x 1.1"),        \
+                    [LS_ATTENTION_FLASH3] =                                                        \
+                        FITTED (0.90, SIMUMAX ": sdp_fwd, 64 heads, 4k to 128k tokens, causal")},  \
+  .flash_backward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.09, "FA1 : FA2 as on A100"),               \
+                     [LS_ATTENTION_FLASH2] = ASSUMED (0.16, "Hopper's absolute rate x 1.1"),       \
+                     [LS_ATTENTION_FLASH3] = FITTED (0.77, SIMUMAX ": sdp_bwd, the same shapes")}, \
+  .collective_sms = ASSUMED (24, "as Hopper"), .collective_slowdown = ASSUMED (0.9, BESIDE),       \
   .context_bytes = RECALLED (1.0 * (1 << 30), CONTEXT), .tiles = tiles_large
 
 const LsTuning ls_tuning_blackwell = {

@@ -26,6 +26,9 @@ static const char *const summaries[] = {LS_PROTOCOLS (SUMMARY_OF)};
 #define ON_V100 "all-reduce of 2, 4, 8 x V100 on NVLink 2 (vTrain log), 1 MiB and up"
 #define ON_H100 "nccl-tests on 8 x H100 (DGX H100, AWS P5) and 4 to 8 x H200, ring and NVLS"
 #define ON_B200 "nccl-tests on 4 to 8 x B200, 8 GiB, ring and NVLS"
+#define RINGS_B200                                                                         \
+  "all-gather and reduce-scatter of nccl-tests on 8 x B200, as MooreThreads/SimuMax fits " \
+  "them (configs/system/b200_bf16_ceperm.json @e691807)"
 #define NVLINK_HOPS                                                                       \
   .hop_s = {US (0.6), US (1.9), US (3.4)}, .tree_hop_s = {US (0.6), US (1.25), US (4.0)}, \
   .hop_source = "NCCL, hardware latencies of NVLink"
@@ -72,10 +75,10 @@ static const LsLinkTuning tunings[] = {
      NVLINK_HOPS,
      .share = FITTED (0.755, ON_B200),
      .pair_share = ASSUMED (1, "as NVLink 4"),
-     .launch_s = ASSUMED (US (0.7), "as NVLink 4"),
+     .launch_s = FITTED (US (15), RINGS_B200 ": 23.1 and 25.6 us less the base of Simple"),
      .ll_efficiency = ASSUMED (0.087, "as NVLink 4"),
      .ll128_efficiency = ASSUMED (0.21, "as NVLink 4"),
-     .hop_scale = ASSUMED (1.1, "as NVLink 4"),
+     .hop_scale = FITTED (2.5, RINGS_B200 ": 9.2 and 8.0 us a step"),
      .fill_s = ASSUMED (US (0.82), "as NVLink 4"),
      .fill_bytes = ASSUMED (85e3, "as NVLink 4"),
      .nvls_share = FITTED (0.795, ON_B200),
