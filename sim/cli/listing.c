@@ -114,6 +114,9 @@ static GPtrArray *model_rows (void) {
       add_number (row, sizes[k].field, (double) sizes[k].value, LS_DIMENSION_NONE, preset->source);
     add_number (row, "published_parameters", preset->published_parameters, LS_DIMENSION_COUNT,
                 preset->source);
+    if (preset->published_active > 0)
+      add_number (row, "active_parameters", preset->published_active, LS_DIMENSION_COUNT,
+                  preset->source);
     if (t->layers > 0) {
       g_autofree char *size = ls_quantity_format (preset->published_parameters, LS_DIMENSION_COUNT);
 

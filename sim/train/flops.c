@@ -4,18 +4,65 @@
  */
 #include "train/flops.h"
 
+/* Scores of query against key width, and weighting of the values, in full. */
+static double attention_core (const LsTransformer *t, double tokens, double seq) {
+  return 2 * tokens * seq *
+         (double) (ls_transformer_query_width (t) + ls_transformer_value_width (t));
+}
+
+/* Weights of the linear maps of attention: norms and biases multiply nothing. */
+static double attention_weights (const LsTransformer *t) {
+  LsTransformer plain = *t;
+
+  plain.biases = plain.qkv_biases = plain.qk_norm = FALSE;
+  return (double) (ls_transformer_attention_parameters (&plain) -
+                   (t->latent.kv_rank > 0 ? t->latent.q_rank + t->latent.kv_rank : 0));
+}
+
 double ls_transformer_block_flops (const LsTransformer *t, gint64 batch, gint64 seq) {
   const double tokens = (double) batch * (double) seq;
-  const double h = (double) t->hidden, f = (double) t->ffn;
-  const double q = (double) (t->heads * t->head_dim), kv = (double) (t->kv_heads * t->head_dim);
-  const double matrices = h * (q + 2 * kv) + q * h + (t->gated ? 3 : 2) * h * f;
+  const double mlp = (t->gated ? 3 : 2) * (double) t->hidden * (double) t->ffn;
 
-  /* Two products of s x s x head_dim per head: scores and weighting. */
-  return 2 * tokens * matrices + 4 * tokens * (double) seq * q;
+  return 2 * tokens * (attention_weights (t) + mlp) + attention_core (t, tokens, (double) seq);
+}
+
+double ls_transformer_expert_block_flops (const LsTransformer *t, gint64 batch, gint64 seq) {
+  const LsExperts *e = &t->experts;
+  const double tokens = (double) batch * (double) seq, h = (double) t->hidden;
+  const double width = (double) (e->top_k * e->ffn + e->shared_ffn);
+  const double mlp = (t->gated ? 3 : 2) * h * width + h * (double) e->count;
+
+  return 2 * tokens * (attention_weights (t) + mlp) + attention_core (t, tokens, (double) seq);
 }
 
 double ls_transformer_head_flops (const LsTransformer *t, gint64 vocab, gint64 batch, gint64 seq) {
-  return 2 * (double) batch * (double) seq * (double) t->hidden * (double) vocab;
+  /* Classes of a picture are read off one token. */
+  return 2 * (double) batch * (t->patch > 0 ? 1 : (double) seq) * (double) t->hidden *
+         (double) vocab;
+}
+
+double ls_transformer_embedding_flops (const LsTransformer *t, gint64 batch, gint64 seq) {
+  return 2 * (double) batch * (double) seq * (double) t->patch * (double) t->hidden;
+}
+
+/* Further tokens predicted: a map of two vectors to one, a block, and the logits once more. */
+double ls_transformer_mtp_flops (const LsTransformer *t, gint64 vocab, gint64 batch, gint64 seq) {
+  const double map = 4 * (double) batch * (double) seq * (double) t->hidden * (double) t->hidden;
+
+  return (double) t->mtp *
+         (map + ls_transformer_head_flops (t, vocab, batch, seq) +
+          (t->experts.count > 0 ? ls_transformer_expert_block_flops (t, batch, seq)
+                                : ls_transformer_block_flops (t, batch, seq)));
+}
+
+static double transformer_flops (const LsTransformer *t, gint64 batch, gint64 seq) {
+  const double sparse = (double) ls_transformer_expert_blocks (t, t->layers);
+
+  return ((double) t->layers - sparse) * ls_transformer_block_flops (t, batch, seq) +
+         sparse * ls_transformer_expert_block_flops (t, batch, seq) +
+         ls_transformer_mtp_flops (t, t->vocab, batch, seq) +
+         ls_transformer_embedding_flops (t, batch, seq) +
+         ls_transformer_head_flops (t, t->vocab, batch, seq);
 }
 
 double ls_element_flops (const LsElement *e, gint64 batch) {
@@ -33,12 +80,10 @@ double ls_element_flops (const LsElement *e, gint64 batch) {
 }
 
 double ls_model_forward_flops (const LsModel *model, gint64 batch, gint64 seq) {
-  const LsTransformer *t = &model->transformer;
   double flops = 0;
 
   if (model->kind == LS_MODEL_TRANSFORMER)
-    return (double) t->layers * ls_transformer_block_flops (t, batch, seq) +
-           ls_transformer_head_flops (t, t->vocab, batch, seq);
+    return transformer_flops (&model->transformer, batch, seq);
   for (guint i = 0; i < model->n_elements; i++)
     flops += ls_element_flops (&model->elements[i], batch);
   return flops;

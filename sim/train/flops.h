@@ -7,14 +7,23 @@
  *             72 B s l h^2 (1 + s/(6h) + V/(12 l h)), and with a full recompute
  *             96 B s l h^2 (1 + s/(6h) + V/(16 l h)).
  *             source: Narayanan et al., SC21, appendix.
+ *             Latent attention counts its maps as they are written (keys and values made from the latent for
+ *             every token), scores at query width, weighting at value width.
  * Left out:   norms, activations, softmax, embedding look-ups, the optimizer.
  */
 #pragma once
 
 #include "train/models.h"
 
-/* Forward pass of one block, of the logits, of one element, for `batch` samples of `seq` tokens. */
+/* Forward pass of one dense block, of one with experts (those that a token meets, and the router), of the
+ * logits, of patches' embedding, of all that predicts further tokens, of one element, for `batch` samples
+ * of `seq` tokens. */
 double ls_transformer_block_flops (const LsTransformer *transformer, gint64 batch, gint64 seq);
+double ls_transformer_expert_block_flops (const LsTransformer *transformer, gint64 batch,
+                                          gint64 seq);
+double ls_transformer_embedding_flops (const LsTransformer *transformer, gint64 batch, gint64 seq);
+double ls_transformer_mtp_flops (const LsTransformer *transformer, gint64 vocab, gint64 batch,
+                                 gint64 seq);
 double ls_transformer_head_flops (const LsTransformer *transformer, gint64 vocab, gint64 batch,
                                   gint64 seq);
 double ls_element_flops (const LsElement *element, gint64 batch);

@@ -26,6 +26,25 @@ static LsCollectiveOp reduction (const LsLayerBuilder *b) {
   return b->sequence_parallel ? LS_COLLECTIVE_REDUCE_SCATTER : LS_COLLECTIVE_ALL_REDUCE;
 }
 
+/* The embedding of a picture: one linear map of each patch, whole on every tensor rank; with sequence
+ * parallelism each rank maps its own. Weights need no gradient of the picture. */
+static LsLayerPlan *patches (LsLayerBuilder *b, const LsTransformer *t) {
+  const gint64 rows = split_rows (b);
+
+  b->tokens = rows;
+  ls_layer_add_linear (b, "embedding", t->patch, t->hidden);
+  if (t->learned_positions)
+    ls_layer_add_pass (b, "positions", rows * t->hidden, 2, 1);
+  ls_layer_builder_side (b, LS_SIDE_BACKWARD);
+  ls_layer_add_weight_gradient (b, "embedding_weight_grad", t->patch, t->hidden);
+  b->plan->parameters =
+      (t->patch + 1) * t->hidden + (t->learned_positions ? t->max_seq * t->hidden : 0);
+  b->plan->input_bytes = ls_layer_bytes (b, rows * t->patch);
+  b->plan->output_bytes = ls_layer_bytes (b, rows * t->hidden);
+  ls_layer_count_flops (b, ls_transformer_embedding_flops (t, b->batch, b->seq));
+  return ls_layer_builder_finish (b);
+}
+
 LsLayerPlan *ls_layer_embedding_new (const LsWorkload *workload, const LsAccelerator *accelerator) {
   const LsTransformer *t = &workload->model->transformer;
   LsLayerBuilder b;
@@ -33,6 +52,8 @@ LsLayerPlan *ls_layer_embedding_new (const LsWorkload *workload, const LsAcceler
   gint64 wide = 0, elements = 0;
 
   ls_layer_builder_init (&b, workload, accelerator, "embedding");
+  if (t->patch > 0)
+    return patches (&b, t);
   wide = ls_layer_bytes (&b, b.tokens * t->hidden);
   elements = split_rows (&b) * t->hidden;
   op = ls_layer_add_kernel (
@@ -42,19 +63,25 @@ LsLayerPlan *ls_layer_embedding_new (const LsWorkload *workload, const LsAcceler
   ls_layer_add_collective (&b, "reduce_embedding", reduction (&b), wide);
   if (t->learned_positions)
     ls_layer_add_pass (&b, "positions", elements, 2, 1);
+  if (t->embedding_norm)
+    ls_layer_add_norm (&b, "embedding_norm", split_rows (&b), t->hidden, LS_PASS_FORWARD)
+        ->saved_bytes = ls_layer_bytes (&b, elements);
   if (t->dropout)
     ls_layer_add_pass (&b, "embedding_dropout", elements, 1, 1)->saved_bytes = elements;
   ls_layer_builder_side (&b, LS_SIDE_BACKWARD);
   if (t->dropout)
     ls_layer_add_pass (&b, "embedding_dropout_grad", elements, 1, 1);
+  if (t->embedding_norm)
+    ls_layer_add_norm (&b, "embedding_norm_grad", split_rows (&b), t->hidden, LS_PASS_BACKWARD);
   if (b.sequence_parallel)
     ls_layer_add_collective (&b, "gather_embedding_grad", LS_COLLECTIVE_ALL_GATHER, wide);
   op = ls_layer_add_kernel (
       &b, "embedding_grad", LS_KIND_EMBEDDING,
       ls_kernel_embedding (&b.device, b.tokens, t->hidden, b.format, LS_PASS_BACKWARD));
   op->phase = LS_PHASE_WEIGHT_GRAD;
-  b.plan->parameters =
-      workload->vocab / b.tensor * t->hidden + (t->learned_positions ? t->max_seq * t->hidden : 0);
+  b.plan->parameters = workload->vocab / b.tensor * t->hidden +
+                       (t->learned_positions ? t->max_seq * t->hidden : 0) +
+                       (t->embedding_norm ? 2 * t->hidden : 0);
   b.plan->input_bytes = b.tokens * TOKEN_BYTES;
   b.plan->output_bytes = ls_layer_bytes (&b, elements);
   return ls_layer_builder_finish (&b);
@@ -104,17 +131,48 @@ static void head_backward (LsLayerBuilder *b, const LsTransformer *t, gint64 voc
   ls_layer_add_norm (b, "final_norm_grad", split_rows (b), t->hidden, LS_PASS_BACKWARD);
 }
 
+/* The head of a picture model: the norm of all tokens, then classes from the first one of each picture. */
+static LsLayerPlan *classes (LsLayerBuilder *b, const LsTransformer *t, gint64 vocab) {
+  const gboolean fused = b->workload->software->fused_cross_entropy;
+  const gint64 rows = split_rows (b);
+  LsLayerOp *op = ls_layer_add_norm (b, "final_norm", rows, t->hidden, LS_PASS_FORWARD);
+
+  op->saved_bytes = ls_layer_bytes (b, rows * t->hidden);
+  b->tokens = b->batch;
+  ls_layer_add_linear (b, "classes", t->hidden, vocab);
+  op = ls_layer_add_kernel (
+      b, "loss", LS_KIND_LOSS,
+      ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, fused, LS_PASS_FORWARD));
+  op->saved_bytes = b->tokens * vocab * 4;
+  ls_layer_builder_side (b, LS_SIDE_BACKWARD);
+  ls_layer_add_kernel (
+      b, "loss_grad", LS_KIND_LOSS,
+      ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, fused, LS_PASS_BACKWARD));
+  ls_layer_add_input_gradient (b, "classes_grad", t->hidden, vocab);
+  ls_layer_add_weight_gradient (b, "classes_weight_grad", t->hidden, vocab);
+  ls_layer_add_norm (b, "final_norm_grad", rows, t->hidden, LS_PASS_BACKWARD);
+  b->plan->parameters =
+      (t->rms_norm ? t->hidden : 2 * t->hidden) + t->extra_parameters + (t->hidden + 1) * vocab;
+  b->plan->input_bytes = ls_layer_bytes (b, rows * t->hidden);
+  ls_layer_count_flops (b, ls_transformer_head_flops (t, vocab, b->batch, b->seq));
+  return ls_layer_builder_finish (b);
+}
+
 LsLayerPlan *ls_layer_head_new (const LsWorkload *workload, const LsAccelerator *accelerator) {
   const LsTransformer *t = &workload->model->transformer;
-  const gint64 vocab = workload->vocab / workload->layout.tensor;
+  /* The few classes of a picture model are whole on every rank. */
+  const gint64 vocab = t->patch > 0 ? t->vocab : workload->vocab / workload->layout.tensor;
   const gboolean own = !t->tied_embeddings || workload->layout.pipeline > 1;
   LsLayerBuilder b;
 
   ls_layer_builder_init (&b, workload, accelerator, "head");
+  if (t->patch > 0)
+    return classes (&b, t, vocab);
   head_forward (&b, t, vocab);
   ls_layer_builder_side (&b, LS_SIDE_BACKWARD);
   head_backward (&b, t, vocab);
-  b.plan->parameters = (t->rms_norm ? t->hidden : 2 * t->hidden) + (own ? vocab * t->hidden : 0);
+  b.plan->parameters = (t->rms_norm ? t->hidden : 2 * t->hidden) + t->extra_parameters +
+                       (own ? vocab * t->hidden : 0);
   b.plan->input_bytes = ls_layer_bytes (&b, split_rows (&b) * t->hidden);
   ls_layer_count_flops (
       &b, ls_transformer_head_flops (t, workload->vocab, workload->micro_batch, workload->seq_len));

@@ -129,6 +129,10 @@ static void forward_attention (Block *k) {
   forward_norm_and_gather (k, "norm1", "gather_qkv");
   op = forward_column (k, "qkv", k->q + 2 * k->kv);
   op->saved_bytes += ls_layer_bytes (&k->b, k->b.tokens * (k->q + 2 * k->kv));
+  if (k->t->qk_norm) /* its input is the output of qkv, which attention reads normed */
+    ls_layer_add_norm (&k->b, "qk_norm", k->b.tokens * (k->q + k->kv) / k->t->head_dim,
+                       k->t->head_dim, LS_PASS_FORWARD)
+        ->saved_bytes = ls_layer_bytes (&k->b, k->b.tokens * (k->q + k->kv));
   if (k->t->rotary)
     for (int i = 0; i < (k->fused_rotary ? 1 : 3); i++)
       ls_layer_add_pass (&k->b, "rotary", k->b.tokens * (k->q + k->kv), 1, 1);
@@ -235,6 +239,9 @@ static void backward (Block *k) {
   if (k->t->rotary)
     for (int i = 0; i < (k->fused_rotary ? 1 : 3); i++)
       ls_layer_add_pass (&k->b, "rotary_grad", k->b.tokens * (k->q + k->kv), 1, 1);
+  if (k->t->qk_norm)
+    ls_layer_add_norm (&k->b, "qk_norm_grad", k->b.tokens * (k->q + k->kv) / k->t->head_dim,
+                       k->t->head_dim, LS_PASS_BACKWARD);
   backward_column (k, qkv, k->q + 2 * k->kv);
 }
 
@@ -246,6 +253,9 @@ static gint64 parameters (const Block *k) {
 
   if (k->t->biases)
     n += k->q + 2 * k->kv + up + 2 * h;
+  else if (k->t->qkv_biases)
+    n += k->q + 2 * k->kv;
+  n += k->t->qk_norm ? 2 * k->t->head_dim : 0;
   return n + 2 * (k->t->rms_norm ? h : 2 * h);
 }
 

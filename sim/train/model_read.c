@@ -54,6 +54,9 @@ static void read_sizes (LsConfig *config, LsTransformer *t) {
   read_flag (config, "biases", &t->biases);
   read_flag (config, "dropout", &t->dropout);
   read_flag (config, "causal", &t->causal);
+  read_flag (config, "qkv_biases", &t->qkv_biases);
+  read_flag (config, "qk_norm", &t->qk_norm);
+  read_flag (config, "embedding_norm", &t->embedding_norm);
   t->gated = is_word (config, "activation", "swiglu", t->gated);
   t->rms_norm = is_word (config, "norm", "rmsnorm", t->rms_norm);
   t->learned_positions = is_word (config, "positions", "learned", t->learned_positions);
@@ -345,9 +348,9 @@ static LsModel *read_elements (LsConfig *config, LsConfigErrors *errors) {
 /* --- both ----------------------------------------------------------------------------------- */
 
 static const char *const transformer_keys[] = {
-    "layers",    "hidden",          "heads",   "kv_heads",   "head_dim",
-    "ffn",       "vocab",           "max_seq", "activation", "norm",
-    "positions", "tied_embeddings", "biases",  "dropout",    "causal"};
+    "layers", "hidden",  "heads",      "kv_heads",   "head_dim",  "ffn",
+    "vocab",  "max_seq", "activation", "norm",       "positions", "tied_embeddings",
+    "biases", "dropout", "causal",     "qkv_biases", "qk_norm",   "embedding_norm"};
 static const char *const layers_keys[] = {"input", "elements"};
 static const char *const traffic_keys[] = {"operation",  "size",      "groups",  "group_size",
                                            "interleave", "algorithm", "pattern", "shift",
@@ -411,6 +414,10 @@ LsModel *ls_workload_read_model (LsConfig *config, LsConfigErrors *errors) {
   no_effect (config, layers_keys, G_N_ELEMENTS (layers_keys), "only with model.kind layers");
   if (preset)
     read_sizes (config, &model->transformer);
+  if (model->transformer.experts.count > 0) {
+    ls_config_error_at (config, errors, MODEL ".preset", "not yet: mixtures of experts");
+    return NULL;
+  }
   if (!check_transformer (config, errors, &model->transformer))
     return NULL;
   return g_steal_pointer (&model);

@@ -5,8 +5,10 @@
  *             d_q + 2 d_kv + h + f + h, plus two norms of h weights (and h biases for LayerNorm).
  *             With d_q = d_kv = h and f = 4 h that is 12 h^2 + 13 h.
  *             source: Narayanan et al., SC21, eq. (2); the preset table holds the published sums.
- * Left out:   what some checkpoints add outside the trunk: segment embeddings, poolers, heads of
- *             other tasks, the norm after BLOOM's embedding.
+ *             Experts: E MLPs of their own width, the router's h E, shared experts as one MLP.
+ *             Latent attention of ranks r_q, r_kv: h r_q + r_q (d_q + 1) + h (r_kv + rope) + r_kv +
+ *             r_kv heads (nope + value) + heads value h. source: DeepSeek-V2, section 2.1 and its
+ *             released modelling code; counts of the released checkpoints.
  */
 #include "train/models.h"
 
@@ -77,14 +79,77 @@ guint ls_model_n_layers (const LsModel *model) {
   return n;
 }
 
-gint64 ls_transformer_block_parameters (const LsTransformer *t) {
-  const gint64 q = t->heads * t->head_dim, kv = t->kv_heads * t->head_dim;
-  const gint64 matrices = t->gated ? 3 : 2;
-  gint64 parameters = t->hidden * (q + 2 * kv) + q * t->hidden + matrices * t->hidden * t->ffn;
+gboolean ls_transformer_is_expert_block (const LsTransformer *t, gint64 block) {
+  const LsExperts *e = &t->experts;
 
-  if (t->biases)
-    parameters += q + 2 * kv + t->hidden + (matrices - 1) * t->ffn + t->hidden;
-  return parameters + 2 * (t->rms_norm ? t->hidden : 2 * t->hidden);
+  return e->count > 0 && block >= e->dense_first &&
+         (block - e->dense_first + 1) % MAX (e->every, 1) == 0;
+}
+
+gint64 ls_transformer_expert_blocks (const LsTransformer *t, gint64 blocks) {
+  return t->experts.count > 0 && blocks > t->experts.dense_first
+             ? (blocks - t->experts.dense_first) / MAX (t->experts.every, 1)
+             : 0;
+}
+
+gint64 ls_transformer_query_width (const LsTransformer *t) {
+  return t->heads * (t->latent.kv_rank > 0 ? t->latent.nope + t->latent.rope : t->head_dim);
+}
+
+gint64 ls_transformer_value_width (const LsTransformer *t) {
+  return t->heads * (t->latent.kv_rank > 0 ? t->latent.value : t->head_dim);
+}
+
+static gint64 latent_parameters (const LsTransformer *t) {
+  const LsLatent *l = &t->latent;
+  const gint64 q = ls_transformer_query_width (t), v = ls_transformer_value_width (t);
+  const gint64 queries =
+      l->q_rank > 0 ? t->hidden * l->q_rank + l->q_rank /* norm */ + l->q_rank * q : t->hidden * q;
+
+  return queries + t->hidden * (l->kv_rank + l->rope) + l->kv_rank /* norm */ +
+         l->kv_rank * (t->heads * l->nope + v) + v * t->hidden;
+}
+
+gint64 ls_transformer_attention_parameters (const LsTransformer *t) {
+  const gint64 q = t->heads * t->head_dim, kv = t->kv_heads * t->head_dim;
+
+  if (t->latent.kv_rank > 0)
+    return latent_parameters (t);
+  return t->hidden * (q + 2 * kv) + q * t->hidden + (t->biases || t->qkv_biases ? q + 2 * kv : 0) +
+         (t->biases ? t->hidden : 0) + (t->qk_norm ? 2 * t->head_dim : 0);
+}
+
+static gint64 block_norms (const LsTransformer *t) {
+  return 2 * (t->rms_norm ? t->hidden : 2 * t->hidden);
+}
+
+/* An MLP of width `ffn`. */
+static gint64 mlp_parameters (const LsTransformer *t, gint64 ffn) {
+  const gint64 matrices = t->gated ? 3 : 2;
+
+  return matrices * t->hidden * ffn + (t->biases ? (matrices - 1) * ffn + t->hidden : 0);
+}
+
+gint64 ls_transformer_block_parameters (const LsTransformer *t) {
+  return ls_transformer_attention_parameters (t) + mlp_parameters (t, t->ffn) + block_norms (t);
+}
+
+gint64 ls_transformer_expert_parameters (const LsTransformer *t) {
+  return mlp_parameters (t, t->experts.ffn);
+}
+
+/* With `routed` of its routed experts. */
+static gint64 expert_block (const LsTransformer *t, gint64 routed) {
+  const LsExperts *e = &t->experts;
+
+  return ls_transformer_attention_parameters (t) + block_norms (t) + t->hidden * e->count +
+         (e->selection_bias ? e->count : 0) + (e->shared_gate ? t->hidden : 0) +
+         (e->shared_ffn > 0 ? mlp_parameters (t, e->shared_ffn) : 0) +
+         routed * ls_transformer_expert_parameters (t);
+}
+
+gint64 ls_transformer_expert_block_parameters (const LsTransformer *t) {
+  return expert_block (t, t->experts.count);
 }
 
 gint64 ls_element_parameters (const LsElement *e) {
@@ -102,25 +167,53 @@ gint64 ls_element_parameters (const LsElement *e) {
   }
 }
 
+/* What lies outside the blocks. */
+static gint64 end_parameters (const LsTransformer *t) {
+  gint64 parameters = t->extra_parameters + (t->rms_norm ? t->hidden : 2 * t->hidden);
+
+  if (t->patch > 0)
+    parameters += (t->patch + 1) * t->hidden + (t->hidden + 1) * t->vocab;
+  else
+    parameters += (t->tied_embeddings ? 1 : 2) * t->vocab * t->hidden;
+  return parameters + (t->learned_positions ? t->max_seq * t->hidden : 0) +
+         (t->embedding_norm ? 2 * t->hidden : 0);
+}
+
+/* A block that predicts a further token: two norms, a map of both halves together, and a block. */
+static gint64 mtp_parameters (const LsTransformer *t, gint64 block) {
+  return t->mtp * (2 * t->hidden * t->hidden + 3 * t->hidden + block);
+}
+
+static gint64 transformer_parameters (const LsTransformer *t, gint64 routed) {
+  const gint64 sparse = ls_transformer_expert_blocks (t, t->layers);
+  const gint64 last =
+      t->experts.count > 0 ? expert_block (t, routed) : ls_transformer_block_parameters (t);
+
+  return (t->layers - sparse) * ls_transformer_block_parameters (t) +
+         (sparse > 0 ? sparse * expert_block (t, routed) : 0) + mtp_parameters (t, last) +
+         end_parameters (t);
+}
+
 gint64 ls_model_parameters (const LsModel *model) {
-  const LsTransformer *t = &model->transformer;
   gint64 parameters = 0;
 
   if (model->kind == LS_MODEL_TIMED)
     return model->timed_parameters;
-  if (model->kind == LS_MODEL_LAYERS) {
-    for (guint i = 0; i < model->n_elements; i++)
-      parameters += ls_element_parameters (&model->elements[i]);
-    return parameters;
-  }
-  parameters = t->layers * ls_transformer_block_parameters (t);
-  parameters += (t->tied_embeddings ? 1 : 2) * t->vocab * t->hidden;
-  parameters += t->learned_positions ? t->max_seq * t->hidden : 0;
-  return parameters + (t->rms_norm ? t->hidden : 2 * t->hidden);
+  if (model->kind == LS_MODEL_TRANSFORMER)
+    return transformer_parameters (&model->transformer, model->transformer.experts.count);
+  for (guint i = 0; i < model->n_elements; i++)
+    parameters += ls_element_parameters (&model->elements[i]);
+  return parameters;
+}
+
+gint64 ls_model_active_parameters (const LsModel *model) {
+  if (model->kind == LS_MODEL_TRANSFORMER)
+    return transformer_parameters (&model->transformer, model->transformer.experts.top_k);
+  return ls_model_parameters (model);
 }
 
 gboolean ls_model_has_tokens (const LsModel *model) {
-  return model->kind == LS_MODEL_TRANSFORMER;
+  return model->kind == LS_MODEL_TRANSFORMER && model->transformer.patch == 0;
 }
 
 const char *ls_element_name (LsElementKind kind) {

@@ -13,9 +13,33 @@
 
 typedef enum { LS_NORM_LAYER, LS_NORM_RMS } LsNormKind;
 
+/* Experts in place of the MLP (mixture of experts). A router sends each token to `top_k` of `count`
+ * MLPs of width `ffn`; all tokens also pass shared ones of `shared_ffn` together. The first `dense_first`
+ * blocks keep the dense MLP, and after them all but every `every`-th. count = 0: a dense model. */
+typedef struct {
+  gint64 count, top_k, ffn;
+  gint64 shared_ffn;       /* 0: none */
+  gint64 dense_first;      /* blocks */
+  gint64 every;            /* 0, 1: all blocks after those */
+  gboolean shared_gate;    /* one more weight per width, that scales the shared output (Qwen) */
+  gboolean selection_bias; /* one number per expert, that only routing sees (DeepSeek-V3) */
+  double capacity_factor;  /* slots per expert over its mean; what overflows is dropped, what stays
+                            * empty is padded. 0: dropless */
+} LsExperts;
+
+/* Multi-head latent attention: keys and values of all heads come from one vector of kv_rank per token, and
+ * only that and one rotary key are kept. Queries may come from a vector of q_rank too. kv_rank = 0: plain
+ * attention. source: DeepSeek-V2 (arXiv 2405.04434), section 2.1. */
+typedef struct {
+  gint64 q_rank; /* 0: straight from the residual stream */
+  gint64 kv_rank;
+  gint64 nope, rope; /* parts of a query and key head without and with positions */
+  gint64 value;      /* value head */
+} LsLatent;
+
 /* Sizes of a decoder-only (or, with `bidirectional`, encoder) transformer. */
 typedef struct {
-  gint64 layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
+  gint64 layers, hidden, heads, kv_heads, head_dim, ffn, vocab; /* ffn: of dense blocks */
   gint64 max_seq; /* longest sequence; learned positions are a table of this many rows */
   gint64
       published_vocab; /* before padding to a multiple that tensor parallelism can divide; 0: as vocab */
@@ -27,6 +51,16 @@ typedef struct {
   gboolean biases;            /* of every linear map (and of LayerNorm) */
   gboolean dropout;           /* hidden and attention dropout, with masks of one byte per element */
   gboolean causal;
+  gboolean qkv_biases;     /* of the map to queries, keys and values alone (Qwen) */
+  gboolean qk_norm;        /* an RMSNorm over each head's queries and keys (Qwen 3) */
+  gboolean embedding_norm; /* LayerNorm behind the embedding (BLOOM) */
+  gint64 patch; /* a picture model: numbers per patch, that one linear map embeds in place of
+                            * a vocabulary; `vocab` is then the number of classes. 0: tokens */
+  gint64
+      extra_parameters; /* at the ends: segments, poolers, class tokens; counted, no work of note */
+  gint64 mtp;           /* blocks that predict further tokens (DeepSeek-V3, section 2.2) */
+  LsExperts experts;
+  LsLatent latent;
 } LsTransformer;
 
 /* Elements of a layer list. X(ID, "word") */
@@ -77,7 +111,14 @@ typedef struct {
   double published_parameters; /* as the source prints it */
   double published_tolerance;  /* relative: the digits printed */
   const char *source;
+  double
+      published_active; /* parameters that a token meets, of mixtures of experts; 0: not printed */
+  double active_tolerance;
 } LsModelPreset;
+
+/* The table (model_rows.c); `ls_model_row_count` rows. */
+extern const LsModelPreset ls_model_rows[];
+extern const guint ls_model_row_count;
 
 guint ls_model_preset_count (void);
 const LsModelPreset *ls_model_preset_get (guint i);
@@ -98,8 +139,20 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsModel, ls_model_free)
 guint ls_model_n_layers (const LsModel *model);
 /* Exact number of trainable parameters; tied embeddings counted once. */
 gint64 ls_model_parameters (const LsModel *model);
-/* Parameters of one transformer block, of one element. */
+/* Parameters that one token meets: all but the routed experts that it is not sent to. */
+gint64 ls_model_active_parameters (const LsModel *model);
+/* Parameters of one dense transformer block, of one with experts, of one routed expert, of attention
+ * alone (without its norm), of one element. */
 gint64 ls_transformer_block_parameters (const LsTransformer *transformer);
+gint64 ls_transformer_expert_block_parameters (const LsTransformer *transformer);
+gint64 ls_transformer_expert_parameters (const LsTransformer *transformer);
+gint64 ls_transformer_attention_parameters (const LsTransformer *transformer);
+/* Has block `block` (from 0) experts? How many have, of the first `blocks`? */
+gboolean ls_transformer_is_expert_block (const LsTransformer *transformer, gint64 block);
+gint64 ls_transformer_expert_blocks (const LsTransformer *transformer, gint64 blocks);
+/* Widths of all queries, of all keys, and of all values together. */
+gint64 ls_transformer_query_width (const LsTransformer *transformer);
+gint64 ls_transformer_value_width (const LsTransformer *transformer);
 gint64 ls_element_parameters (const LsElement *element);
 /* TRUE when samples are sequences of tokens. */
 gboolean ls_model_has_tokens (const LsModel *model);

@@ -36,7 +36,7 @@ LsWorkload *ls_workload_new_default (LsModel *model, guint ranks) {
   workload->gpus = ranks;
   workload->micro_batch = 1;
   workload->global_batch = ranks;
-  workload->seq_len = ls_model_has_tokens (model) ? model->transformer.max_seq : 1;
+  workload->seq_len = model->kind == LS_MODEL_TRANSFORMER ? model->transformer.max_seq : 1;
   workload->schedule = LS_SCHEDULE_1F1B;
   workload->zero = (LsZero){.overlap = TRUE, .bucket_bytes = 200000000, .prefetch = 1};
   workload->recompute = (LsRecompute){.every = 1, .layers = G_MAXINT64};

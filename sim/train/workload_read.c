@@ -153,7 +153,7 @@ static void read_software (LsWorkloadReader *r) {
   r->workload->attention = r->workload->software->attention;
   if (!ls_reader_has (r, W "software.attention"))
     return;
-  if (!ls_model_has_tokens (r->workload->model)) {
+  if (r->workload->model->kind != LS_MODEL_TRANSFORMER) {
     ls_reader_no_effect (r, W "software.attention", "the model has no attention");
     return;
   }
@@ -189,7 +189,7 @@ static void read_recompute (LsWorkloadReader *r) {
   if (recompute->mode == LS_RECOMPUTE_NONE)
     ls_reader_no_effect (r, layers, "recompute.mode is none");
   if (recompute->mode == LS_RECOMPUTE_SELECTIVE && ls_reader_has (r, W "recompute.mode") &&
-      (!ls_model_has_tokens (r->workload->model) || ls_attention_is_flash (r->workload->attention)))
+      (r->workload->model->kind != LS_MODEL_TRANSFORMER || ls_attention_is_flash (r->workload->attention)))
     ls_config_no_effect (r->config, W "recompute.mode",
                          "selective recompute repeats the attention core, and this run has none to "
                          "repeat (flash attention keeps nothing of it)");
@@ -237,7 +237,8 @@ static void read_sequence (LsWorkloadReader *r) {
   w->micro_batch = ls_config_get_int (r->config, W "batch.micro");
   if (!ls_model_has_tokens (w->model)) {
     ls_reader_no_effect (r, W "batch.seq_len", "samples of this model are no sequences");
-    w->seq_len = 1;
+    /* A picture is all of its patches. */
+    w->seq_len = w->model->kind == LS_MODEL_TRANSFORMER ? t->max_seq : 1;
     return;
   }
   w->seq_len = ls_reader_has (r, W "batch.seq_len")

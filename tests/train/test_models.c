@@ -21,20 +21,29 @@ START_TEST (presets_have_the_published_parameters)
                      preset->published_tolerance * preset->published_parameters,
                  "%s: %.0f, published %.0f", preset->name, parameters,
                  preset->published_parameters);
+  if (preset->published_active > 0)
+    ck_assert_msg (fabs ((double) ls_model_active_parameters (model) - preset->published_active) <=
+                       preset->active_tolerance * preset->published_active,
+                   "%s: %.0f active", preset->name, (double) ls_model_active_parameters (model));
+  else
+    ck_assert_int_eq (ls_model_active_parameters (model), ls_model_parameters (model));
   ck_assert_ptr_nonnull (preset->source);
   ck_assert_uint_gt (ls_model_n_layers (model), 0);
 }
 END_TEST
 
 START_TEST (transformer_presets_have_consistent_sizes)
-/* heads x head_dim = hidden for every family here, and key/value heads divide heads. */
+/* heads x head_dim = hidden but for families whose config.json states another head_dim, and key/value heads
+ * divide heads; experts are at least as many as a token meets. */
 {
   const LsModelPreset *preset = ls_model_preset_get ((guint) _i);
   const LsTransformer *t = &preset->transformer;
 
   if (t->layers == 0)
     return;
-  ck_assert_int_eq (t->heads * t->head_dim, t->hidden);
+  if (!t->qk_norm && t->latent.kv_rank == 0)
+    ck_assert_int_eq (t->heads * t->head_dim, t->hidden);
+  ck_assert_int_ge (t->experts.count, t->experts.top_k);
   ck_assert_int_eq (t->heads % t->kv_heads, 0);
 }
 END_TEST
@@ -49,6 +58,27 @@ START_TEST (block_of_gpt_is_12_h_squared_and_13_h)
 
   ck_assert_int_eq (ls_transformer_block_parameters (&model->transformer), 12 * h * h + 13 * h);
   ck_assert_int_eq (ls_model_parameters (model), expected);
+}
+END_TEST
+
+START_TEST (experts_and_latents_by_hand)
+/* DeepSeek-V3, table of section 4.2, by hand. Attention: 7168 x 1536 + 1536 + 1536 x 128 x 192 for queries,
+ * 7168 x (512 + 64) + 512 + 512 x 128 x (128 + 128) for keys and values, 128 x 128 x 7168 back. An expert:
+ * 3 x 7168 x 2048; a block has 256, one shared, the router, its biases and two norms. */
+{
+  g_autoptr (LsModel) model = ls_model_new_preset ("deepseek-v3", NULL);
+  const LsTransformer *t = &model->transformer;
+  const gint64 attention = 11010048 + 1536 + 37748736 + 4128768 + 512 + 16777216 + 117440512;
+
+  ck_assert_int_eq (ls_transformer_attention_parameters (t), attention);
+  ck_assert_int_eq (ls_transformer_expert_parameters (t), 44040192);
+  ck_assert_int_eq (ls_transformer_expert_block_parameters (t),
+                    attention + 257 * 44040192LL + 256 * 7168 + 256 + 2 * 7168);
+  ck_assert_int_eq (ls_transformer_expert_blocks (t, t->layers), 58);
+  ck_assert (!ls_transformer_is_expert_block (t, 2) && ls_transformer_is_expert_block (t, 3));
+  model->transformer.experts.every = 2;
+  ck_assert (!ls_transformer_is_expert_block (t, 3) && ls_transformer_is_expert_block (t, 4));
+  ck_assert_int_eq (ls_transformer_expert_blocks (t, 7), 2);
 }
 END_TEST
 
@@ -100,6 +130,7 @@ int main (void) {
   tcase_add_loop_test (tcase, transformer_presets_have_consistent_sizes, 0,
                        (int) ls_model_preset_count ());
   tcase_add_test (tcase, block_of_gpt_is_12_h_squared_and_13_h);
+  tcase_add_test (tcase, experts_and_latents_by_hand);
   tcase_add_test (tcase, unknown_name_is_an_error_with_the_nearest);
   tcase_add_test (tcase, resnet_has_its_layers_and_flops);
   tcase_add_test (tcase, copies_are_independent);
