@@ -79,6 +79,24 @@ static char *gpu_figures (const LsListRow *row) {
   return g_strdup_printf ("%s %s, %s at %s", flops, bf16 ? "bf16" : "fp16", bytes, speed);
 }
 
+/* Bits, range and who computes in it; NULL for a row that is no number format. */
+static char *format_figures (const LsListRow *row) {
+  const LsFact *bits = find_fact (row, "bits"), *native = find_fact (row, "native");
+  double range[4];
+  static const char *const fields[] = {"max", "min_normal", "min_subnormal", "epsilon"};
+
+  if (!bits || !native)
+    return NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (fields); i++) {
+    const LsFact *fact = find_fact (row, fields[i]);
+
+    range[i] = fact ? fact->value : 0;
+  }
+  return g_strdup_printf (
+      "%2.0f bits  max %-12.6g normal %-12.6g subnormal %-12.6g eps %-10.6g native: %s",
+      bits->value, range[0], range[1], range[2], range[3], native->text);
+}
+
 static GPtrArray *catalogue_rows (const LsCatalogue *catalogue) {
   GPtrArray *rows = rows_new ();
 
@@ -92,6 +110,8 @@ static GPtrArray *catalogue_rows (const LsCatalogue *catalogue) {
     for (guint k = 0; catalogue->fact (i, k, &fact); k++)
       g_array_append_val (row->facts, fact);
     row->figures = gpu_figures (row);
+    if (!row->figures)
+      row->figures = format_figures (row);
   }
   return rows;
 }

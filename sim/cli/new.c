@@ -28,7 +28,8 @@ static const LsOption options[] = {
     {"tensor", 0, LS_OPTION_INTEGER, "N", "tensor-parallel ranks", NULL},
     {"pipeline", 0, LS_OPTION_INTEGER, "N", "pipeline stages", NULL},
     {"zero", 0, LS_OPTION_INTEGER, "STAGE", "ZeRO stage", "0 1 2 3"},
-    {"precision", 0, LS_OPTION_STRING, "FORMAT", "compute format", "fp32 tf32 fp16 bf16"},
+    {"precision", 0, LS_OPTION_STRING, "FORMAT", "compute format",
+     "fp32 tf32 fp16 bf16 fp8 mxfp8 nvfp4"},
     {"recompute", 0, LS_OPTION_STRING, "MODE", "activation recomputation", "none selective full"},
     {NULL, 0, LS_OPTION_FLAG, NULL, NULL, NULL},
 };

@@ -184,18 +184,18 @@ static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **
   return TRUE;
 }
 
-static gboolean read_precision (const Reader *reader, LsTrainingRow *out, GError **error) {
-  if (says (reader, "precision", "fp8") || says (reader, "precision", "float8") ||
-      says (reader, "precision", "fp4"))
-    return skip (error, "training in 8-bit or 4-bit formats is a later feature");
-  out->compute_format = says (reader, "precision", "fp16")   ? "fp16"
+static void read_precision (const Reader *reader, LsTrainingRow *out) {
+  out->compute_format = says (reader, "precision", "fp4")     ? "nvfp4"
+                        : says (reader, "precision", "mxfp8") ? "mxfp8"
+                        : says (reader, "precision", "fp8") || says (reader, "precision", "float8")
+                            ? "fp8"
+                        : says (reader, "precision", "fp16") ? "fp16"
                         : says (reader, "precision", "fp32") ? "fp32"
                                                              : "bf16";
   out->pure_16_bit = says (reader, "other_config", "mixed_precision=pure");
   out->fp32_reduce = says (reader, "other_config", "grads reduced fp32") ||
                      says (reader, "precision", "fp32 grad") ||
                      says (reader, "precision", "fp32 reduce");
-  return TRUE;
 }
 
 static gboolean read_recompute (const Reader *reader, LsTrainingRow *out, GError **error) {
@@ -257,9 +257,10 @@ gboolean ls_training_row_read (LsTrainingRow *out, const LsCsv *csv, guint row, 
 
   memset (out, 0, sizeof *out);
   read_counting (&reader, out);
-  return read_precision (&reader, out, error) && read_model (&reader, out, error) &&
-         read_hardware (&reader, out, error) && read_layout (&reader, out, error) &&
-         read_batch (&reader, out, error) && read_recompute (&reader, out, error);
+  read_precision (&reader, out);
+  return read_model (&reader, out, error) && read_hardware (&reader, out, error) &&
+         read_layout (&reader, out, error) && read_batch (&reader, out, error) &&
+         read_recompute (&reader, out, error);
 }
 
 gboolean ls_training_table (const LsCsv *csv, const char **missing) {

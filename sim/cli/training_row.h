@@ -45,7 +45,7 @@ typedef struct {
   const char *recompute;   /* mode, or NULL not stated: swept */
   gint64 recompute_layers; /* 0: all */
   gboolean sequence_parallel;
-  const char *compute_format; /* "fp16", "bf16", "fp32" */
+  const char *compute_format; /* as workload.precision.compute */
   gboolean pure_16_bit;       /* gradients reduced and states kept in 16 bits */
   gboolean fp32_reduce;       /* gradients reduced in fp32 */
   gboolean overlap;           /* data-parallel collectives beside compute */

@@ -53,19 +53,23 @@ static void append_model (GString *yaml, const LsTrainingRow *row) {
 /* FSDP keeps fp32 parameters and no other master copy, or, "pure", everything in 16 bits. */
 static void append_precision (GString *yaml, const LsTrainingRow *row) {
   const char *format = row->compute_format;
+  LsFormat compute = LS_FORMAT_BF16;
+  /* What is stored beside products of 8 or 4 bits. */
+  const char *wide =
+      ls_format_parse (format, &compute, NULL) && ls_format_is_narrow (compute) ? "bf16" : format;
 
   if (row->pure_16_bit)
     g_string_append_printf (
         yaml,
         "  precision: {compute: %s, parameters: %s, gradients: %s, master: none, optimizer: %s, "
         "communication: %s}\n",
-        format, format, format, format, format);
+        format, wide, wide, wide, wide);
   else if (row->zero_stage == 3)
     g_string_append_printf (yaml,
                             "  precision: {compute: %s, parameters: fp32, gradients: fp32, master: "
                             "none, optimizer: fp32, "
                             "communication: %s}\n",
-                            format, row->fp32_reduce ? "fp32" : format);
+                            format, row->fp32_reduce ? "fp32" : wide);
   else if (row->fp32_reduce)
     g_string_append_printf (
         yaml, "  precision: {preset: %s, gradients: fp32, communication: fp32}\n", format);

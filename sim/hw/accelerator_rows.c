@@ -43,6 +43,15 @@
     [LS_FORMAT_FP8_E5M2] = TERA (fp8), [LS_FORMAT_INT8] = TERA (int8)  \
   }
 
+/* Peaks with mxfp8 at the rate of fp8, and a 4-bit format. */
+#define BLACKWELL_PEAKS(tf32, half, fp8, int8, fp4)                    \
+  {                                                                    \
+    [LS_FORMAT_TF32] = TERA (tf32), [LS_FORMAT_FP16] = TERA (half),    \
+    [LS_FORMAT_BF16] = TERA (half), [LS_FORMAT_FP8_E4M3] = TERA (fp8), \
+    [LS_FORMAT_FP8_E5M2] = TERA (fp8), [LS_FORMAT_MXFP8] = TERA (fp8), \
+    [LS_FORMAT_INT8] = TERA (int8), [LS_FORMAT_NVFP4] = TERA (fp4)     \
+  }
+
 /* What the rows of one chip share. */
 #define V100_COMMON                                                                          \
   .vendor = "NVIDIA", .architecture = "Volta", .vector_flops_per_s = TERA (15.7), .sms = 80, \
@@ -277,11 +286,12 @@ const LsAccelerator ls_accelerator_rows[] = {
      .title = "NVIDIA B200 SXM 180 GB",
      BLACKWELL_COMMON,
      .tuning = &ls_tuning_blackwell,
-     .peak_flops_per_s = HOPPER_PEAKS (1125, 2250, 4500, 4500),
+     .peak_flops_per_s = BLACKWELL_PEAKS (1125, 2250, 4500, 4500, 9000),
      .hbm_nominal_bytes = LABEL_GB (180),
      .hbm_bytes = GIB (178.35),
      .tdp_w = 1000,
-     .source = STAS " (DGX B200 data sheet); mlcommons inference_results_v6.0 Nebius; " OOM,
+     .source = STAS " (DGX B200 data sheet); mlcommons inference_results_v6.0 Nebius; " KLOCKWOOD
+                    "/B200 (fp4, HGX at 1000 W); " OOM,
      .recalled = BIT (SMS) | BIT (L2),
      .notes = KLOCKWOOD "/b200 prints 2500 dense bf16, 192 GB and 180 vector TFLOP/s: the GB200's "
                         "figures; those of DGX B200 are used"},
@@ -290,11 +300,12 @@ const LsAccelerator ls_accelerator_rows[] = {
      .title = "NVIDIA GB200 (one GPU of the superchip)",
      BLACKWELL_COMMON,
      .tuning = &ls_tuning_grace_blackwell,
-     .peak_flops_per_s = HOPPER_PEAKS (1250, 2500, 5000, 5000),
+     .peak_flops_per_s = BLACKWELL_PEAKS (1250, 2500, 5000, 5000, 10000),
      .hbm_nominal_bytes = LABEL_GB (186),
      .hbm_bytes = GIB (184.0),
      .tdp_w = 1200,
-     .source = STAS "; mlcommons inference_results_v6.1 GB200-NVL72",
+     .source =
+         STAS "; mlcommons inference_results_v6.1 GB200-NVL72; " KLOCKWOOD "/B200 (fp4, at 1200 W)",
      .recalled = BIT (SMS) | BIT (L2) | BIT (HBM),
      .notes = "a superchip has two of them and one Grace CPU"},
     {.name = "gb300-288gb",
@@ -302,12 +313,13 @@ const LsAccelerator ls_accelerator_rows[] = {
      .title = "NVIDIA GB300 (one GPU of the superchip)",
      BLACKWELL_COMMON,
      .tuning = &ls_tuning_grace_blackwell,
-     .peak_flops_per_s = HOPPER_PEAKS (1250, 2500, 5000, 5000),
+     .peak_flops_per_s = BLACKWELL_PEAKS (1250, 2500, 5000, 5000, 15000),
      .peaks_recalled = TRUE,
      .hbm_nominal_bytes = LABEL_GB (288),
      .hbm_bytes = GIB (276),
      .tdp_w = 1400,
-     .source = STAS " (as GB200 and B300)",
+     .source = STAS " (as GB200 and B300); " KLOCKWOOD
+                    "/B300 (NVL72: 360 PFLOP/s fp8, 1.1 EFLOP/s dense fp4)",
      .recalled = BIT (SMS) | BIT (L2) | BIT (HBM) | BIT (TDP),
      .notes = "its int8 rate is doubtful: the Ultra chips cut it"},
     {.name = "b300-sxm-288gb",
@@ -315,11 +327,11 @@ const LsAccelerator ls_accelerator_rows[] = {
      .title = "NVIDIA B300 SXM 288 GB",
      BLACKWELL_COMMON,
      .tuning = &ls_tuning_blackwell,
-     .peak_flops_per_s = HOPPER_PEAKS (1125, 2250, 4500, 4500),
+     .peak_flops_per_s = BLACKWELL_PEAKS (1125, 2250, 4500, 4500, 13125),
      .hbm_nominal_bytes = LABEL_GB (288),
      .hbm_bytes = GIB (267),
      .tdp_w = 1100,
-     .source = STAS,
+     .source = STAS "; " KLOCKWOOD "/B300 (fp4)",
      .recalled = BIT (SMS) | BIT (L2) | BIT (HBM) | BIT (TDP),
      .notes = "its int8 rate is doubtful: the Ultra chips cut it"},
     {.name = "mi250x-gcd-64gb",

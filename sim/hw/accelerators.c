@@ -69,6 +69,14 @@ static LsFormat next_format (LsFormat from, const char **why) {
   case LS_FORMAT_FP8_E5M2:
     *why = "no fp8 matrix units: work asked for in fp8 runs as bf16, or as what bf16 falls back to";
     return LS_FORMAT_BF16;
+  case LS_FORMAT_MXFP8:
+    *why =
+        "no mxfp8 matrix units: work asked for in mxfp8 runs as fp8, or as what fp8 falls back to";
+    return LS_FORMAT_FP8_E4M3;
+  case LS_FORMAT_NVFP4:
+    *why =
+        "no nvfp4 matrix units: work asked for in nvfp4 runs as fp8, or as what fp8 falls back to";
+    return LS_FORMAT_FP8_E4M3;
   case LS_FORMAT_INT8:
     *why = "no int8 matrix units: work asked for in int8 runs as fp16, or in fp32";
     return LS_FORMAT_FP16;

@@ -72,7 +72,7 @@ const LsAccelerator *ls_accelerator_for_text (const char *text);
 /* TRUE when the matrix units compute in this format. */
 gboolean ls_accelerator_is_native (const LsAccelerator *accelerator, LsFormat format);
 /* The format in which work asked for in `wanted` really runs: itself where native, else the next of
- * fp8 -> bf16 -> fp32, fp16 -> bf16 -> fp32, int8 -> fp16 -> fp32, tf32 -> fp32. fp32 itself always
+ * mxfp8, nvfp4 -> fp8 -> bf16 -> fp32, fp16 -> bf16 -> fp32, int8 -> fp16 -> fp32, tf32 -> fp32. fp32 itself always
  * runs (vector units where there is no matrix path). `why`, when not NULL, receives a static sentence
  * for a warning, or NULL when wanted is native. */
 LsFormat ls_accelerator_effective_format (const LsAccelerator *accelerator, LsFormat wanted,

@@ -1,48 +1,12 @@
-/* Number formats: one row per format, ranges written as exact hexadecimal constants.
- *
- * For a binary format with e exponent and m mantissa bits and IEEE-like codes: max = (2 - 2^-m) 2^E with
- * E = 2^(e-1) - 1, min normal = 2^(1-E), min subnormal = 2^(1-E-m), epsilon = 2^-m, and nearest even
- * overflows from (2 - 2^-(m+1)) 2^E on. fp8_e4m3 is the exception: it gives the infinities up and keeps
- * only one NaN code, so its largest value is 448. */
+/* The catalogue of number formats: names, facts, and which accelerators compute in each. */
 #include "hw/formats.h"
 
+#include <string.h>
+
 #include "base/assert.h"
+#include "hw/accelerators.h"
 #include "hw/catalogue.h"
 #include "hw/fact_list.h"
-
-static const LsFormatInfo formats[] = {
-#define LS_FORMAT_ROW(ID, NAME, ALIASES, BITS, BYTES, EXPONENT, MANTISSA, MAX, NORMAL, SUBNORMAL, \
-                      EPSILON, FROM, OVERFLOW, SOURCE)                                            \
-  [LS_FORMAT_##ID] = {.id = LS_FORMAT_##ID,                                                       \
-                      .name = NAME,                                                               \
-                      .aliases = ALIASES,                                                         \
-                      .bits = BITS,                                                               \
-                      .bytes = BYTES,                                                             \
-                      .exponent_bits = EXPONENT,                                                  \
-                      .mantissa_bits = MANTISSA,                                                  \
-                      .max = MAX,                                                                 \
-                      .min_normal = NORMAL,                                                       \
-                      .min_subnormal = SUBNORMAL,                                                 \
-                      .epsilon = EPSILON,                                                         \
-                      .overflow_from = FROM,                                                      \
-                      .overflow = OVERFLOW,                                                       \
-                      .source = SOURCE},
-    LS_FORMATS (LS_FORMAT_ROW)
-#undef LS_FORMAT_ROW
-};
-
-const LsFormatInfo *ls_format_info (LsFormat format) {
-  LS_REQUIRE (format < LS_N_FORMATS, "format %d", (int) format);
-  return &formats[format];
-}
-
-const char *ls_format_name (LsFormat format) {
-  return ls_format_info (format)->name;
-}
-
-int ls_format_bytes (LsFormat format) {
-  return ls_format_info (format)->bytes;
-}
 
 gboolean ls_format_parse (const char *name, LsFormat *format, GError **error) {
   int row = ls_catalogue_lookup (&ls_format_catalogue, name, error);
@@ -64,14 +28,16 @@ static const char *row_name (guint row) {
 
 static const char *row_title (guint row) {
   static const char *const titles[LS_N_FORMATS] = {
-      [LS_FORMAT_FP64] = "64 bits: 11 of exponent, 52 of fraction",
-      [LS_FORMAT_FP32] = "32 bits: 8 of exponent, 23 of fraction",
-      [LS_FORMAT_TF32] = "19 bits: 8 of exponent, 10 of fraction; products of fp32 tensors",
-      [LS_FORMAT_FP16] = "16 bits: 5 of exponent, 10 of fraction; up to 65504",
-      [LS_FORMAT_BF16] = "16 bits: 8 of exponent, 7 of fraction",
-      [LS_FORMAT_FP8_E4M3] = "8 bits: 4 of exponent, 3 of fraction; up to 448",
-      [LS_FORMAT_FP8_E5M2] = "8 bits: 5 of exponent, 2 of fraction; up to 57344",
-      [LS_FORMAT_INT8] = "8 bits: whole numbers",
+      [LS_FORMAT_FP64] = "exponent 11, fraction 52",
+      [LS_FORMAT_FP32] = "exponent 8, fraction 23",
+      [LS_FORMAT_TF32] = "exponent 8, fraction 10; products of fp32",
+      [LS_FORMAT_FP16] = "exponent 5, fraction 10",
+      [LS_FORMAT_BF16] = "exponent 8, fraction 7",
+      [LS_FORMAT_FP8_E4M3] = "exponent 4, fraction 3",
+      [LS_FORMAT_FP8_E5M2] = "exponent 5, fraction 2",
+      [LS_FORMAT_INT8] = "whole numbers",
+      [LS_FORMAT_MXFP8] = "e4m3, a power of two per 32",
+      [LS_FORMAT_NVFP4] = "exponent 2, fraction 1, e4m3 scale per 16",
   };
   return titles[row];
 }
@@ -84,6 +50,25 @@ static const char *row_notes (guint row) {
   return row == LS_FORMAT_TF32 ? "a compute format: tensors are stored in 4 bytes" : NULL;
 }
 
+const char *ls_format_native (LsFormat format) {
+  g_autoptr (GString) names = g_string_new (NULL);
+  const char *last = "";
+
+  for (guint i = 0; i < ls_accelerator_count (); i++) {
+    const LsAccelerator *gpu = ls_accelerator_get (i);
+
+    if (!ls_accelerator_is_native (gpu, format) || strcmp (gpu->architecture, last) == 0 ||
+        strstr (names->str, gpu->architecture) != NULL)
+      continue;
+    last = gpu->architecture;
+    g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", last);
+  }
+  if (names->len == 0)
+    g_string_append (names, format == LS_FORMAT_FP32 ? "vector units of all"
+                                                     : "no matrix units of the catalogue");
+  return g_intern_string (names->str);
+}
+
 static gboolean row_fact (guint row, guint i, LsFact *fact) {
   const LsFormatInfo *format = ls_format_info ((LsFormat) row);
   const struct {
@@ -92,7 +77,7 @@ static gboolean row_fact (guint row, guint i, LsFact *fact) {
     LsDimension dimension;
   } numbers[] = {
       {"bits", format->bits, LS_DIMENSION_COUNT},
-      {"stored", format->bytes, LS_DIMENSION_BYTES},
+      {"stored", ls_format_size (format->id), LS_DIMENSION_BYTES},
       {"exponent_bits", format->exponent_bits, LS_DIMENSION_COUNT},
       {"mantissa_bits", format->mantissa_bits, LS_DIMENSION_COUNT},
       {"max", format->max, LS_DIMENSION_NONE},
@@ -106,6 +91,8 @@ static gboolean row_fact (guint row, guint i, LsFact *fact) {
     ls_fact_list_add (&list, numbers[k].field, numbers[k].dimension, numbers[k].value,
                       LS_FACT_DERIVED, format->source);
   ls_fact_list_add_text (&list, "overflow", format->overflow, LS_FACT_FOUND, format->source);
+  ls_fact_list_add_text (&list, "native", ls_format_native (format->id), LS_FACT_DERIVED,
+                         "architectures of `lockstep list gpus` with a peak in it");
   return ls_fact_list_get (&list, i, fact);
 }
 

@@ -98,8 +98,8 @@ LsKernelCost ls_kernel_matmul_with_bytes (const LsDevice *device, const LsMatmul
 LsKernelCost ls_kernel_matmul (const LsDevice *device, const LsMatmul *shape) {
   LS_REQUIRE (shape->format < LS_N_FORMATS && shape->output < LS_N_FORMATS, "format");
   double m = (double) shape->m, n = (double) shape->n, k = (double) shape->k;
-  double in = (m * k + k * n) * ls_format_bytes (shape->format);
-  double out = m * n * ls_format_bytes (shape->output) * (shape->accumulate ? 2 : 1);
+  double in = (m * k + k * n) * ls_format_size (shape->format);
+  double out = m * n * ls_format_size (shape->output) * (shape->accumulate ? 2 : 1);
   return ls_kernel_matmul_with_bytes (device, shape, (in + out) * (double) shape->batch);
 }
 

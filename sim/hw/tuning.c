@@ -192,7 +192,8 @@ const LsTuning ls_tuning_hopper_pcie = {
 };
 
 #define BLACKWELL_COMMON                                                                           \
-  .matmul_sustained = FITTED (0.60, SIMUMAX_STEPS), .vector_fraction = ASSUMED (0.60, VECTOR),     \
+  .narrow_columns = TRUE, .matmul_sustained = FITTED (0.60, SIMUMAX_STEPS),                        \
+  .vector_fraction = ASSUMED (0.60, VECTOR),                                                       \
   .hbm_fraction = ASSUMED (0.88, "as Hopper and Ampere"), .depth_ramp = ASSUMED (64, RAMP),        \
   .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),                                                 \
   .flash_forward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.10, "FA1 : FA2 as on A100"),                \
@@ -207,27 +208,33 @@ const LsTuning ls_tuning_hopper_pcie = {
 
 const LsTuning ls_tuning_blackwell = {
     .name = "blackwell",
-    .matmul_ceiling = {[LS_FORMAT_BF16] = FOUND (0.7756, MAMF ": 1745 of 2250, 1792x16128x3072"),
-                       [LS_FORMAT_FP16] = DERIVED (0.7756, "as bf16: same units and rate"),
-                       [LS_FORMAT_FP8_E4M3] =
-                           FOUND (0.7628, MAMF ": 3432.5 of 4500, 15360x4096x3072"),
-                       [LS_FORMAT_FP8_E5M2] = DERIVED (0.7628, "as e4m3: same units and rate"),
-                       [LS_FORMAT_TF32] = ASSUMED (0.77, "as bf16"),
-                       [LS_FORMAT_INT8] = ASSUMED (0.75, "as fp8"),
-                       [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},
+    .matmul_ceiling =
+        {[LS_FORMAT_BF16] = FOUND (0.7756, MAMF ": 1745 of 2250, 1792x16128x3072"),
+         [LS_FORMAT_FP16] = DERIVED (0.7756, "as bf16: same units and rate"),
+         [LS_FORMAT_FP8_E4M3] = FOUND (0.7628, MAMF ": 3432.5 of 4500, 15360x4096x3072"),
+         [LS_FORMAT_FP8_E5M2] = DERIVED (0.7628, "as e4m3: same units and rate"),
+         [LS_FORMAT_MXFP8] = DERIVED (0.7628, "as e4m3: the units scale blocks themselves"),
+         [LS_FORMAT_NVFP4] =
+             ASSUMED (0.65, "no sweep found: less than fp8, whose operands arrive half as fast"),
+         [LS_FORMAT_TF32] = ASSUMED (0.77, "as bf16"),
+         [LS_FORMAT_INT8] = ASSUMED (0.75, "as fp8"),
+         [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},
     BLACKWELL_COMMON,
 };
 
 const LsTuning ls_tuning_grace_blackwell = {
     .name = "grace-blackwell",
-    .matmul_ceiling = {[LS_FORMAT_BF16] = FOUND (0.7288, MAMF ": 1822 of 2500, 4096x9728x2048"),
-                       [LS_FORMAT_FP16] = DERIVED (0.7288, "as bf16: same units and rate"),
-                       [LS_FORMAT_FP8_E4M3] =
-                           FOUND (0.7231, MAMF ": 3615.6 of 5000, 19456x5120x1536"),
-                       [LS_FORMAT_FP8_E5M2] = DERIVED (0.7231, "as e4m3: same units and rate"),
-                       [LS_FORMAT_TF32] = ASSUMED (0.73, "as bf16"),
-                       [LS_FORMAT_INT8] = ASSUMED (0.72, "as fp8"),
-                       [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},
+    .matmul_ceiling =
+        {[LS_FORMAT_BF16] = FOUND (0.7288, MAMF ": 1822 of 2500, 4096x9728x2048"),
+         [LS_FORMAT_FP16] = DERIVED (0.7288, "as bf16: same units and rate"),
+         [LS_FORMAT_FP8_E4M3] = FOUND (0.7231, MAMF ": 3615.6 of 5000, 19456x5120x1536"),
+         [LS_FORMAT_FP8_E5M2] = DERIVED (0.7231, "as e4m3: same units and rate"),
+         [LS_FORMAT_MXFP8] = DERIVED (0.7231, "as e4m3: the units scale blocks themselves"),
+         [LS_FORMAT_NVFP4] =
+             ASSUMED (0.65, "no sweep found: less than fp8, whose operands arrive half as fast"),
+         [LS_FORMAT_TF32] = ASSUMED (0.73, "as bf16"),
+         [LS_FORMAT_INT8] = ASSUMED (0.72, "as fp8"),
+         [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},
     BLACKWELL_COMMON,
 };
 

@@ -42,7 +42,11 @@ typedef struct {
   LsSourced
       flash_forward[LS_N_ATTENTIONS]; /* flash kernels: long-sequence rate / dense 16-bit peak */
   LsSourced flash_backward[LS_N_ATTENTIONS]; /* 0 where that kernel does not run */
-  LsSourced collective_sms;                  /* SMs held by the kernels of one running collective */
+  /* Matrix units read the columns of 8-bit operands in place; else a transposed copy is made. source:
+   * Transformer Engine documentation, "Performance Considerations" (Hopper transposes, Blackwell does
+   * not); of other makes: assumed to transpose. */
+  gboolean narrow_columns;
+  LsSourced collective_sms; /* SMs held by the kernels of one running collective */
   LsSourced
       collective_slowdown; /* rate of a collective beside busy compute / rate alone, in (0, 1] */
   LsSourced context_bytes; /* device memory taken by the runtime before any tensor */

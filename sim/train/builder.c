@@ -234,7 +234,8 @@ LsOp ls_builder_collective (LsBuilder *builder, const char *name, LsCollectiveOp
 }
 
 gint64 ls_builder_gather_bytes (const LsBuilder *builder, gint64 parameters) {
-  return parameters * ls_format_bytes (builder->spec->workload->precision.compute);
+  return (gint64) ((double) parameters *
+                   ls_precision_gather_size (&builder->spec->workload->precision));
 }
 
 gint64 ls_builder_reduce_bytes (const LsBuilder *builder, gint64 parameters) {

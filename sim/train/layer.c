@@ -123,15 +123,83 @@ LsLayerOp *ls_layer_add_collective (LsLayerBuilder *builder, const char *name,
   return append (builder, &op);
 }
 
+/* --- narrow formats (train/precision.h) ------------------------------------------------------- */
+
+void ls_layer_builder_narrow (LsLayerBuilder *builder) {
+  const LsPrecision *precision = &builder->workload->precision;
+  const LsAccelerator *accelerator = builder->device.accelerator;
+
+  builder->narrow = ls_precision_narrow_on (precision, accelerator, &builder->narrow_forward,
+                                            &builder->narrow_gradient);
+  builder->copies = builder->narrow ? ls_precision_copies (precision, accelerator) : 0;
+}
+
+/* One pass that scales `elements` into a narrow format. */
+static LsLayerOp *scale (LsLayerBuilder *builder, const char *name, gint64 elements, LsFormat from,
+                         LsFormat to, int copies) {
+  const LsPrecision *precision = &builder->workload->precision;
+  const double bytes = (double) elements * ls_precision_scaling_bytes (precision, from, to, copies);
+  const int kernels = ls_precision_scaling_kernels (precision, to);
+  LsKernelCost cost = ls_kernel_stream (&builder->device, (gint64) bytes / kernels,
+                                        2.0 * (double) elements / kernels);
+
+  cost = ls_kernel_times (&cost, kernels);
+  return ls_layer_add_kernel (builder, name, LS_KIND_ELEMENTWISE, cost);
+}
+
+static gint64 narrow_bytes (const LsLayerBuilder *builder, gint64 elements) {
+  return (gint64) ((double) elements * ls_format_size (builder->narrow_forward));
+}
+
+/* Does every micro-batch find the weights anew, as gathered? Else they are scaled once a step, after
+ * the update (optimizer_program.h), and their copies stay. */
+static gboolean gathers (const LsWorkload *workload) {
+  return workload->zero.stage >= 3 && workload->layout.data > 1;
+}
+
+/* Input of a linear map, and its weights where they were just gathered. The copy of the weights that the
+ * backward pass reads is kept until then. */
+static void scale_operands (LsLayerBuilder *builder, gint64 in, gint64 out) {
+  const LsPrecision *precision = &builder->workload->precision;
+  LsLayerOp *op = NULL;
+
+  builder->plan->narrow_parameters += in * out;
+  if (!gathers (builder->workload))
+    builder->plan->narrow_bytes +=
+        narrow_bytes (builder, in * out) *
+        ls_precision_made_copies (precision, builder->device.accelerator);
+  else if (!precision->narrow.gathered) {
+    op = scale (builder, "scale_weight", in * out, builder->format, builder->narrow_forward,
+                builder->copies);
+    op->saved_bytes = narrow_bytes (builder, in * out);
+  } else if (builder->copies > 1) {
+    op = scale (builder, "transpose_weight", in * out, builder->narrow_forward,
+                builder->narrow_forward, 1);
+    op->saved_bytes = narrow_bytes (builder, in * out);
+  }
+  scale (builder, "scale_input", builder->tokens * in, builder->format, builder->narrow_forward,
+         builder->copies);
+}
+
+void ls_layer_scale_gradient (LsLayerBuilder *builder, gint64 elements) {
+  if (builder->narrow)
+    scale (builder, "scale_gradient", elements, builder->format, builder->narrow_gradient,
+           builder->copies)
+        ->phase = LS_PHASE_INPUT_GRAD;
+}
+
 /* The formats that matrix units read and write. */
 static LsKernelCost matmul (const LsLayerBuilder *builder, gint64 m, gint64 n, gint64 k,
                             LsFormat output, gboolean accumulate) {
+  const gboolean backward = builder->side == LS_SIDE_BACKWARD;
   const LsMatmul shape = {
       .m = m,
       .n = n,
       .k = k,
       .batch = 1,
-      .format = builder->format,
+      .format = !builder->narrow ? builder->format
+                : backward       ? builder->narrow_gradient
+                                 : builder->narrow_forward,
       .output = output,
       .accumulate = accumulate,
   };
@@ -140,10 +208,13 @@ static LsKernelCost matmul (const LsLayerBuilder *builder, gint64 m, gint64 n, g
 }
 
 LsLayerOp *ls_layer_add_linear (LsLayerBuilder *builder, const char *name, gint64 in, gint64 out) {
-  const LsKernelCost cost = matmul (builder, builder->tokens, out, in, builder->format, FALSE);
-  LsLayerOp *op = ls_layer_add_kernel (builder, name, LS_KIND_MATMUL, cost);
+  LsLayerOp *op = NULL;
 
-  op->saved_bytes = ls_layer_bytes (builder, builder->tokens * in);
+  if (builder->narrow)
+    scale_operands (builder, in, out);
+  op = ls_layer_add_kernel (builder, name, LS_KIND_MATMUL,
+                            matmul (builder, builder->tokens, out, in, builder->format, FALSE));
+  op->saved_bytes = ls_layer_linear_bytes (builder, builder->tokens * in);
   return op;
 }
 
@@ -204,6 +275,10 @@ LsLayerOp *ls_layer_add_norm (LsLayerBuilder *builder, const char *name, gint64 
                                             builder->workload->software->fused_norm, pass);
 
   return ls_layer_add_kernel (builder, name, LS_KIND_NORM, cost);
+}
+
+gint64 ls_layer_linear_bytes (const LsLayerBuilder *builder, gint64 elements) {
+  return builder->narrow ? narrow_bytes (builder, elements) : ls_layer_bytes (builder, elements);
 }
 
 gint64 ls_layer_bytes (const LsLayerBuilder *builder, gint64 elements) {

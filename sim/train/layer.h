@@ -36,10 +36,12 @@ typedef struct {
   char *name; /* "embedding", "block", "head", or the block of a layer list */
   guint n_forward, n_backward;
   LsLayerOp *forward, *backward;
-  gint64 parameters;   /* on this rank */
-  guint n_matrices;    /* weight matrices among them, at least 1 when there are parameters */
-  gint64 input_bytes;  /* what full recompute keeps instead of the saved bytes */
-  gint64 output_bytes; /* what goes to the next pipeline stage, per rank */
+  gint64 parameters;        /* on this rank */
+  gint64 narrow_parameters; /* of linear maps that multiply in a narrow format, else 0 */
+  gint64 narrow_bytes;      /* of their copies in that format that stay from step to step */
+  guint n_matrices;         /* weight matrices among them, at least 1 when there are parameters */
+  gint64 input_bytes;       /* what full recompute keeps instead of the saved bytes */
+  gint64 output_bytes;      /* what goes to the next pipeline stage, per rank */
   double
       model_flops; /* forward FLOPs of the model per micro-batch over ALL tensor ranks, by the usual convention (attention in full) */
 } LsLayerPlan;

@@ -18,6 +18,9 @@ typedef struct {
   LsAttention attention; /* that runs on this device */
   LsFormat format;       /* asked for; the kernel model falls back where the device must */
   gint64 element_bytes;  /* of an activation */
+  gboolean narrow;       /* linear maps multiply in the formats below: see train/precision.h */
+  LsFormat narrow_forward, narrow_gradient;
+  int copies; /* of a narrow operand that both passes need */
   guint tensor;
   gboolean sequence_parallel;
   gint64 batch, seq, tokens; /* one micro-batch: samples, tokens per sample, both multiplied */
@@ -40,6 +43,11 @@ LsLayerOp *ls_layer_add_collective (LsLayerBuilder *builder, const char *name, L
                                     gint64 bytes);
 /* Forward of a linear map: tokens x in by in x out, saved input. */
 LsLayerOp *ls_layer_add_linear (LsLayerBuilder *builder, const char *name, gint64 in, gint64 out);
+/* From now on linear maps multiply in the narrow formats of the precision, if there are any and the
+ * device has them. */
+void ls_layer_builder_narrow (LsLayerBuilder *builder);
+/* Scales `elements` gradients of the output of a linear map for both its gradients; nothing otherwise. */
+void ls_layer_scale_gradient (LsLayerBuilder *builder, gint64 elements);
 /* Its gradients. Input gradient: tokens x out by out x in; workspace: both gradients of activations. */
 LsLayerOp *ls_layer_add_input_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
                                         gint64 out);
@@ -52,6 +60,8 @@ LsLayerOp *ls_layer_add_pass (LsLayerBuilder *builder, const char *name, gint64 
 /* A norm over the rows this rank has of `width`. */
 LsLayerOp *ls_layer_add_norm (LsLayerBuilder *builder, const char *name, gint64 rows, gint64 width,
                               LsPass pass);
+/* Bytes of `elements` inputs of a linear map as they are kept for its weight gradient: one narrow copy. */
+gint64 ls_layer_linear_bytes (const LsLayerBuilder *builder, gint64 elements);
 /* Bytes of `elements` activations. */
 gint64 ls_layer_bytes (const LsLayerBuilder *builder, gint64 elements);
 /* FLOPs of the model that the forward pass of this layer adds, over all tensor ranks. */

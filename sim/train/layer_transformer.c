@@ -101,7 +101,7 @@ static void forward_norm_and_gather (Block *k, const char *norm, const char *gat
 static LsLayerOp *forward_column (Block *k, const char *name, gint64 out) {
   LsLayerOp *op = ls_layer_add_linear (&k->b, name, k->t->hidden, out);
 
-  op->saved_bytes = ls_layer_bytes (&k->b, k->rows * k->t->hidden);
+  op->saved_bytes = ls_layer_linear_bytes (&k->b, k->rows * k->t->hidden);
   if (k->b.sequence_parallel)
     op->workspace_bytes = k->wide;
   return op;
@@ -182,6 +182,7 @@ static void backward_row (Block *k, const char *dropout, const char *gather_name
   if (k->t->dropout)
     ls_layer_add_pass (&k->b, dropout, k->rows * k->t->hidden, 1, 1);
   gather (k, gather_name, k->chunked);
+  ls_layer_scale_gradient (&k->b, k->b.tokens * k->t->hidden);
   ls_layer_add_input_gradient (&k->b, input, in, k->t->hidden);
   ls_layer_add_weight_gradient (&k->b, weight, in, k->t->hidden);
 }
@@ -191,6 +192,7 @@ static void backward_column (Block *k, const char *const *names, gint64 out) {
   LsLayerOp *op = NULL;
 
   gather (k, names[0], k->async);
+  ls_layer_scale_gradient (&k->b, k->b.tokens * out);
   ls_layer_add_input_gradient (&k->b, names[1], k->t->hidden, out);
   op = ls_layer_add_collective (
       &k->b, names[2],
@@ -265,6 +267,7 @@ LsLayerPlan *ls_layer_block_new (const LsWorkload *workload, const LsAccelerator
   gint64 tensor = 0;
 
   ls_layer_builder_init (&k.b, workload, accelerator, "block");
+  ls_layer_builder_narrow (&k.b);
   tensor = k.b.tensor;
   k.q = t->heads * t->head_dim / tensor;
   k.kv = t->kv_heads * t->head_dim / tensor;

@@ -63,7 +63,7 @@ static LsMemoryBuffers buffers_of (const LsWorkload *workload) {
   buffers.bucket_bytes = zero->overlap ? zero->bucket_bytes : G_MAXINT64 / 4;
   if (zero->stage == 3) {
     buffers.by_layer = TRUE;
-    buffers.gather_bytes = ls_format_bytes (workload->precision.compute);
+    buffers.gather_bytes = (gint64) ls_precision_gather_size (&workload->precision);
     buffers.gathered_layers = zero->overlap ? (guint) CLAMP (zero->prefetch, 0, 1000) + 1 : 1;
   }
   return buffers;
@@ -127,7 +127,7 @@ void ls_memory_estimate (const LsWorkload *workload, guint number, const LsAccel
   if (stages > 1)
     estimate->message_bytes =
         2 * stage->boundary_bytes * (number == 0 || number + 1 == stages ? 1 : 2);
-  estimate->bytes[LS_MEMORY_PARAMETERS] = states.parameters_bytes;
+  estimate->bytes[LS_MEMORY_PARAMETERS] = states.parameters_bytes + stage->narrow_bytes;
   estimate->bytes[LS_MEMORY_GRADIENTS] = states.gradients_bytes;
   estimate->bytes[LS_MEMORY_OPTIMIZER] = states.optimizer_bytes;
   estimate->bytes[LS_MEMORY_ACTIVATIONS] =

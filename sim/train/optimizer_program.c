@@ -82,11 +82,46 @@ static void add_update (LsBuilder *builder) {
   add_kernel (builder, "clear_gradients", ls_kernel_stream (device, gradient_bytes, 0));
 }
 
+/* The weights of linear maps in their narrow format, once a step: where nobody gathers them anew. */
+static void add_narrow_weights (LsBuilder *builder) {
+  const LsWorkload *workload = builder->spec->workload;
+  const LsPrecision *p = &workload->precision;
+  const LsStage *stage = builder->spec->stage;
+  LsFormat forward = p->narrow.forward, gradient = p->narrow.gradient;
+
+  if (stage->narrow_bytes == 0 ||
+      !ls_precision_narrow_on (p, builder->spec->device->accelerator, &forward, &gradient))
+    return;
+  const int copies = ls_precision_made_copies (p, builder->spec->device->accelerator);
+  const double bytes = (double) stage->narrow_parameters *
+                       ls_precision_scaling_bytes (p, p->parameters, forward, copies);
+
+  add_kernel (builder, "scale_weights",
+              ls_kernel_stream (builder->spec->device, (gint64) bytes,
+                                2.0 * (double) stage->narrow_parameters));
+}
+
+/* Delayed scaling: the largest values that each rank saw of inputs, weights and gradients of the four linear
+ * maps of a block, over all ranks. Every rank takes part, whatever its stage and device. */
+static void add_largest_values (LsBuilder *builder) {
+  const LsWorkload *workload = builder->spec->workload;
+  const LsNarrow *narrow = &workload->precision.narrow;
+  const guint pipeline = workload->layout.pipeline;
+  const gint64 layers = (ls_model_n_layers (workload->model) + pipeline - 1) / pipeline;
+
+  if (narrow->used && narrow->recipe == LS_FP8_DELAYED && workload->layout.ranks > 1 &&
+      ls_model_has_tokens (workload->model))
+    add_sum (builder, "sum_largest_values", NORM_BYTES * 3 * 4 * layers, LS_SLOT_WORLD,
+             LS_AXIS_NONE, LS_PART_OTHER, LS_PART_STRAGGLER_WAIT);
+}
+
 void ls_optimizer_write (LsBuilder *builder) {
   add_embedding_sum (builder);
   add_norm (builder);
   add_update (builder);
   ls_gather_updated (builder);
+  add_narrow_weights (builder);
+  add_largest_values (builder);
 
   LsOp op = ls_builder_collective (builder, "step_end", LS_COLLECTIVE_BARRIER, 0, LS_SLOT_WORLD,
                                    LS_AXIS_NONE, LS_PART_OTHER);

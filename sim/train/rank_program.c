@@ -24,7 +24,8 @@ static void add_static_memory (LsBuilder *builder) {
   gint64 sent = ls_builder_has_next (builder) ? spec->stage->boundary_bytes : 0;
   gint64 received = ls_builder_has_previous (builder) ? spec->received_bytes : 0;
 
-  claim_if (builder, "parameters", LS_MEMORY_PARAMETERS, memory.parameters_bytes);
+  claim_if (builder, "parameters", LS_MEMORY_PARAMETERS,
+            memory.parameters_bytes + spec->stage->narrow_bytes);
   claim_if (builder, "gradients", LS_MEMORY_GRADIENTS, memory.gradients_bytes);
   claim_if (builder, "optimizer", LS_MEMORY_OPTIMIZER, memory.optimizer_bytes);
   /* An activation and its gradient towards each neighbour. */

@@ -14,6 +14,8 @@ static void add_run (LsStage *stage, LsLayerPlan *plan, guint count, gint32 firs
   stage->runs = g_renew (LsLayerRun, stage->runs, stage->n_runs + 1);
   stage->runs[stage->n_runs++] = (LsLayerRun){plan, count, first, is_block};
   stage->parameters += plan->parameters * count;
+  stage->narrow_parameters += plan->narrow_parameters * count;
+  stage->narrow_bytes += plan->narrow_bytes * count;
 }
 
 /* What crosses to the next stage. Ranks of a tensor group hold the same activation: each sends 1/t of

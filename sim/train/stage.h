@@ -23,8 +23,10 @@ typedef struct {
 typedef struct {
   guint n_runs;
   LsLayerRun *runs;
-  gint64 parameters;     /* on one rank of the stage, before ZeRO */
-  gint64 boundary_bytes; /* activation sent to the next stage (and gradient back), per rank */
+  gint64 parameters;        /* on one rank of the stage, before ZeRO */
+  gint64 narrow_parameters; /* of them, linear maps that multiply in a narrow format, and */
+  gint64 narrow_bytes;      /* the copies in that format that stay from step to step */
+  gint64 boundary_bytes;    /* activation sent to the next stage (and gradient back), per rank */
   gint64 boundary_gather_bytes; /* tensor all-gather (total) that the receiver runs to make the
                                  * boundary whole again (scatter/gather of SC21, 4.1); 0: none */
   gint64

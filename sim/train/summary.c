@@ -92,7 +92,7 @@ static void add_rates (LsSummary *summary, const LsJobRun *run) {
   summary->samples_per_s = (double) workload->global_batch / seconds;
   summary->tokens_per_s = summary->samples_per_s * (double) workload->seq_len;
   summary->tokens_per_s_per_gpu = summary->tokens_per_s / gpus;
-  summary->format = ls_format_name (workload->precision.compute);
+  summary->format = ls_format_name (ls_precision_matmul (&workload->precision));
   summary->peak_tflops_per_gpu = peak / gpus / 1e12;
   summary->model_tflops_per_gpu = ls_workload_model_flops (workload) / seconds / gpus / 1e12;
   summary->hardware_tflops_per_gpu = hardware_flops (job, workload) / seconds / gpus / 1e12;

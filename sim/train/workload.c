@@ -257,7 +257,7 @@ double ls_workload_model_flops (const LsWorkload *workload) {
 }
 
 double ls_workload_peak_flops_per_s (const LsWorkload *workload, const LsAccelerator *accelerator) {
-  return ls_accelerator_peak (accelerator, workload->precision.compute);
+  return ls_accelerator_peak (accelerator, ls_precision_matmul (&workload->precision));
 }
 
 const char *ls_schedule_name (LsScheduleKind kind) {

@@ -13,6 +13,7 @@
 #include "hw/software.h"
 #include "train/layout.h"
 #include "train/models.h"
+#include "train/precision.h"
 #include "train/update_plan.h"
 
 /* Words of a scenario; X(ID, "word"). */
@@ -39,17 +40,6 @@ typedef enum { LS_RECOMPUTE_MODES (LS_ENUM_RECOMPUTE) LS_N_RECOMPUTE_MODES } LsR
 typedef enum { LS_RECOMPUTE_UNITS (LS_ENUM_RECOMPUTE_UNIT) LS_N_RECOMPUTE_UNITS } LsRecomputeUnit;
 #define LS_ENUM_OPTIMIZER(id, name) LS_OPTIMIZER_##id,
 typedef enum { LS_OPTIMIZERS (LS_ENUM_OPTIMIZER) LS_N_OPTIMIZERS } LsOptimizerKind;
-
-/* Formats of what is stored and sent. A format whose `_used` is FALSE takes no bytes. */
-typedef struct {
-  LsFormat compute;    /* matmuls, activations, gathered parameters */
-  LsFormat parameters; /* the copy of the parameters that stays resident (or is sharded) */
-  LsFormat gradients;  /* accumulated gradients */
-  LsFormat master;     /* the optimizer's own copy of the parameters, beside `parameters` */
-  gboolean master_used;
-  LsFormat optimizer;     /* each moment */
-  LsFormat communication; /* gradients while they are reduced */
-} LsPrecision;
 
 typedef struct {
   int stage;           /* 0: data parallel; 1 optimizer, 2 + gradients, 3 + parameters sharded */

@@ -22,11 +22,16 @@ static const char *const positions[] = {"learned", "rotary", "none", NULL};
 static const char *const algorithms[] = {LS_COLLECTIVE_ALGORITHMS (NAME_OF) NULL};
 static const char *const patterns[] = {LS_TRAFFIC_PATTERNS (NAME_OF) NULL};
 static const char *const element_kinds[] = {LS_ELEMENTS (NAME_OF) NULL};
-static const char *const precision_words[] = {"fp32", "tf32", "fp16", "bf16", NULL};
-static const char *const storage_formats[] = {"fp32", "fp16", "bf16", NULL};
+static const char *const precision_words[] = {"fp32",     "tf32",     "fp16",  "bf16",  "fp8",
+                                              "fp8_e4m3", "fp8_e5m2", "mxfp8", "nvfp4", NULL};
+static const char *const activation_formats[] = {"fp32", "fp16", "bf16", NULL};
+static const char *const storage_formats[] = {"fp32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", NULL};
+static const char *const parameter_formats[] = {"fp32", "fp16", "bf16", "compute", NULL};
 static const char *const storage_or_none[] = {"fp32", "fp16", "bf16", "none", NULL};
-static const char *const formats_later[] = {"fp8",   "fp8_e4m3", "fp8_e5m2", "int8",
-                                            "nvfp4", "mxfp8",    NULL};
+#define RECIPE_OF(id, word, meaning) word,
+static const char *const fp8_recipes[] = {LS_FP8_RECIPES (RECIPE_OF) NULL};
+#undef RECIPE_OF
+static const char *const formats_later[] = {"int8", NULL};
 static const char *const auto_word[] = {"auto", NULL};
 static const char *const all_word[] = {"all", NULL};
 static const char *const schedules[] = {LS_SCHEDULES (NAME_OF) NULL};
@@ -287,12 +292,33 @@ const LsConfigKey ls_workload_keys[] = {
      .type = LS_CONFIG_WORD,
      .choices = precision_words,
      .later_choices = formats_later,
-     .meaning = "format of matrix products, activations and gathered parameters"},
+     .meaning =
+         "format of matrix products; to 16 bits also of activations and gathered parameters. fp8 "
+         "(e4m3 forward, e5m2 for gradients), fp8_e4m3, fp8_e5m2, mxfp8 and nvfp4 are for the "
+         "linear maps of transformer blocks"},
+    {.path = W "precision.activations",
+     .type = LS_CONFIG_WORD,
+     .choices = activation_formats,
+     .when = "only with a precision.compute of 8 or 4 bits",
+     .meaning =
+         "format of activations, and of all that is no linear map of a block; bf16 if not given"},
+    {.path = W "precision.scaling",
+     .type = LS_CONFIG_WORD,
+     .choices = fp8_recipes,
+     .default_text = "delayed",
+     .source =
+         "Transformer Engine's DelayedScaling, the first and until Blackwell the usual recipe",
+     .when = "only with precision.compute fp8, fp8_e4m3 or fp8_e5m2",
+     .meaning =
+         "how scales are found: delayed (from earlier steps: one read of each operand and a sum "
+         "over ranks once a step), current (from the tensor: two reads), block (per block of "
+         "elements); mxfp8 and nvfp4 scale by block"},
     {.path = W "precision.parameters",
      .type = LS_CONFIG_WORD,
-     .choices = storage_formats,
+     .choices = parameter_formats,
      .later_choices = formats_later,
-     .meaning = "format of the parameters that stay in memory"},
+     .meaning = "format of the parameters that stay in memory; compute: in the 8 or 4 bits of "
+                "precision.compute, in which they are then gathered too"},
     {.path = W "precision.gradients",
      .type = LS_CONFIG_WORD,
      .choices = storage_formats,

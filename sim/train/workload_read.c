@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/error.h"
+#include "base/quantity.h"
 #include "base/random.h"
 #include "base/time.h"
 #include "config/path.h"
@@ -53,6 +54,7 @@ NAMER (mode_word, ls_recompute_mode_name, LsRecomputeMode)
 NAMER (unit_word, ls_recompute_unit_name, LsRecomputeUnit)
 NAMER (optimizer_word, ls_optimizer_name, LsOptimizerKind)
 NAMER (attention_word, ls_attention_name, LsAttention)
+NAMER (recipe_word, ls_fp8_recipe_name, LsFp8Recipe)
 
 /* --- precision ------------------------------------------------------------------------------ */
 
@@ -67,31 +69,54 @@ static LsFormat read_format (LsWorkloadReader *r, const char *path, LsFormat oth
   return format;
 }
 
-/* What one word means: source: Micikevicius et al. 2018 (fp16: 16 bytes per parameter with Adam),
- * Megatron-LM (bf16 accumulates gradients in fp32: 18 bytes). */
-static LsPrecision precision_of (LsFormat word) {
-  const gboolean narrow = word == LS_FORMAT_FP16 || word == LS_FORMAT_BF16;
-  LsPrecision p = {
-      .compute = word,
-      .parameters = narrow ? word : LS_FORMAT_FP32,
-      .gradients = word == LS_FORMAT_FP16 ? word : LS_FORMAT_FP32,
-      .master = LS_FORMAT_FP32,
-      .master_used = narrow,
-      .optimizer = LS_FORMAT_FP32,
-  };
+/* Products of 8 or 4 bits: how they are scaled, and what stays wide. */
+static void read_narrow (LsWorkloadReader *r, LsPrecision *p) {
+  static const char *const only = "only with a precision.compute of 8 or 4 bits";
+  const char *const parameters = W "precision.parameters";
+  LsNarrow *narrow = &p->narrow;
+  const gboolean blocks = ls_format_info (narrow->forward)->block > 1;
 
-  p.communication = p.gradients;
-  return p;
+  if (!narrow->used) {
+    ls_reader_no_effect (r, W "precision.activations", only);
+    ls_reader_no_effect (r, W "precision.scaling", only);
+    if (ls_reader_has (r, parameters) && ls_config_is_word (r->config, parameters, "compute"))
+      p->parameters = p->compute == LS_FORMAT_TF32 ? LS_FORMAT_FP32 : p->compute;
+    return;
+  }
+  p->compute = read_format (r, W "precision.activations", p->compute);
+  if (blocks)
+    ls_reader_no_effect (r, W "precision.scaling", "mxfp8 and nvfp4 scale by block");
+  else
+    narrow->recipe =
+        (LsFp8Recipe) ls_reader_word (r, W "precision.scaling", recipe_word, LS_N_FP8_RECIPES);
+  if (!ls_reader_has (r, parameters) || !ls_config_is_word (r->config, parameters, "compute"))
+    return;
+  p->parameters = narrow->forward;
+  narrow->gathered = TRUE;
+}
+
+static const char *precision_word (LsWorkloadReader *r) {
+  static const char *const keys[] = {W "precision.compute", W "precision.preset"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
+    if (ls_reader_has (r, keys[i]))
+      return ls_config_get_string (r->config, keys[i]);
+  return "bf16";
 }
 
 static void read_precision (LsWorkloadReader *r) {
-  const char *const own = W "precision.compute", *const preset = W "precision.preset";
-  const LsFormat word = ls_reader_has (r, preset) ? read_format (r, preset, LS_FORMAT_BF16)
-                                                  : read_format (r, own, LS_FORMAT_BF16);
-  LsPrecision p = precision_of (word);
+  const char *const compute = precision_word (r), *const parameters = W "precision.parameters";
+  const LsPrecision own = ls_precision_of_word (compute);
+  LsPrecision p =
+      ls_reader_has (r, W "precision.preset")
+          ? ls_precision_of_word (ls_config_get_string (r->config, W "precision.preset"))
+          : own;
 
-  p.compute = read_format (r, own, p.compute);
-  p.parameters = read_format (r, W "precision.parameters", p.parameters);
+  p.compute = own.compute;
+  p.narrow = own.narrow;
+  if (!ls_reader_has (r, parameters) || !ls_config_is_word (r->config, parameters, "compute"))
+    p.parameters = read_format (r, parameters, p.parameters);
+  read_narrow (r, &p);
   p.gradients = read_format (r, W "precision.gradients", p.gradients);
   if (ls_reader_has (r, W "precision.master")) {
     p.master_used = !ls_config_is_word (r->config, W "precision.master", "none");
@@ -116,15 +141,16 @@ static gboolean has_ranks (const LsWorkloadReader *r, guint group) {
   return FALSE;
 }
 
-/* A compute format that the accelerators of a group lack runs as another: a warning for each kind. */
+/* A compute format that the accelerators of a group lack runs as another: a warning for each kind, with the
+ * rate that remains. */
 static void check_formats (LsWorkloadReader *r) {
   const char *path =
       ls_reader_has (r, W "precision.compute") ? W "precision.compute" : W "precision";
+  const LsFormat wanted = ls_precision_matmul (&r->workload->precision);
   const LsAccelerator *told = NULL;
 
   for (guint g = 0; r->cluster != NULL && g < ls_cluster_n_groups (r->cluster); g++) {
     const LsAccelerator *gpu = ls_cluster_group (r->cluster, g)->node.gpu;
-    const LsFormat wanted = r->workload->precision.compute;
     const char *why = NULL;
 
     if (gpu == NULL || gpu == told || !has_ranks (r, g))
@@ -133,8 +159,11 @@ static void check_formats (LsWorkloadReader *r) {
     if (effective == wanted)
       continue;
     told = gpu;
-    ls_config_warning_at (r->config, r->errors, path, "%s has no native %s and computes in %s%s%s",
-                          gpu->name, ls_format_name (wanted), ls_format_name (effective),
+    g_autofree char *rate =
+        ls_quantity_format (ls_accelerator_peak (gpu, effective), LS_DIMENSION_FLOPS_PER_S);
+    ls_config_warning_at (r->config, r->errors, path,
+                          "%s has no native %s and computes in %s at %s (peak)%s%s", gpu->name,
+                          ls_format_name (wanted), ls_format_name (effective), rate,
                           why != NULL ? ": " : "", why != NULL ? why : "");
   }
 }

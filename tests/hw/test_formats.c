@@ -41,7 +41,7 @@ END_TEST
 START_TEST (ranges_follow_from_the_bits) {
   for (int f = 0; f < LS_N_FORMATS; f++) {
     const LsFormatInfo *info = ls_format_info ((LsFormat) f);
-    if (f == LS_FORMAT_INT8 || f == LS_FORMAT_FP8_E4M3)
+    if (f == LS_FORMAT_INT8 || f == LS_FORMAT_FP8_E4M3 || info->block > 1)
       continue;
     int top = (1 << (info->exponent_bits - 1)) - 1;
     ck_assert (info->epsilon == ldexp (1, -info->mantissa_bits));
@@ -68,10 +68,27 @@ START_TEST (storage_sizes) {
     int bytes;
   } sizes[] = {{LS_FORMAT_FP32, 4}, {LS_FORMAT_TF32, 4},     {LS_FORMAT_FP16, 2},
                {LS_FORMAT_BF16, 2}, {LS_FORMAT_FP8_E4M3, 1}, {LS_FORMAT_FP8_E5M2, 1},
-               {LS_FORMAT_INT8, 1}, {LS_FORMAT_FP64, 8}};
+               {LS_FORMAT_INT8, 1}, {LS_FORMAT_FP64, 8},     {LS_FORMAT_MXFP8, 1},
+               {LS_FORMAT_NVFP4, 1}};
   ck_assert_uint_eq (G_N_ELEMENTS (sizes), LS_N_FORMATS);
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
     ck_assert_int_eq (ls_format_bytes (sizes[i].format), sizes[i].bytes);
+}
+END_TEST
+
+/* Elements and their share of the block's 8-bit scale: OCP MX (32), NVFP4 (16). e2m1 holds 0, 1/2, 1, 3/2, 2,
+ * 3, 4, 6 and nothing else. */
+START_TEST (blocks_have_scales) {
+  const LsFormatInfo *fp4 = ls_format_info (LS_FORMAT_NVFP4);
+
+  ck_assert (ls_format_size (LS_FORMAT_MXFP8) == 1 + 1.0 / 32);
+  ck_assert (ls_format_size (LS_FORMAT_NVFP4) == 0.5 + 1.0 / 16);
+  for (int f = 0; f < LS_N_FORMATS; f++)
+    if (ls_format_info ((LsFormat) f)->block == 1)
+      ck_assert (ls_format_size ((LsFormat) f) == ls_format_bytes ((LsFormat) f));
+  ck_assert (fp4->max == 6 && fp4->min_normal == 1 && fp4->min_subnormal == 0.5 &&
+             fp4->epsilon == 0.5 && fp4->overflow_from == 7);
+  ck_assert (ls_format_is_narrow (LS_FORMAT_FP8_E4M3) && !ls_format_is_narrow (LS_FORMAT_BF16));
 }
 END_TEST
 
@@ -108,11 +125,9 @@ START_TEST (unknown_names_suggest) {
 END_TEST
 
 int main (void) {
-  const TTest *const tests[] = {ranges_are_the_printed_ones,
-                                ranges_follow_from_the_bits,
-                                overflow_thresholds,
-                                storage_sizes,
-                                names_parse,
+  const TTest *const tests[] = {ranges_are_the_printed_ones, ranges_follow_from_the_bits,
+                                overflow_thresholds,         storage_sizes,
+                                blocks_have_scales,          names_parse,
                                 unknown_names_suggest};
   return run_tests ("formats", tests, G_N_ELEMENTS (tests));
 }

@@ -54,11 +54,13 @@ START_TEST (bytes_per_parameter_of_the_common_presets)
   ck_assert_int_eq (states.optimizer_bytes, 12 * 1000);
   workload->precision.gradients = LS_FORMAT_BF16;
   ck_assert_double_eq (ls_memory_bytes_per_parameter (workload), 16);
-  workload->precision =
-      (LsPrecision){LS_FORMAT_FP32, LS_FORMAT_FP32, LS_FORMAT_FP32, LS_FORMAT_FP32,
-                    FALSE,          LS_FORMAT_FP32, LS_FORMAT_FP32};
+  workload->precision = (LsPrecision){.compute = LS_FORMAT_FP32,
+                                      .parameters = LS_FORMAT_FP32,
+                                      .gradients = LS_FORMAT_FP32,
+                                      .optimizer = LS_FORMAT_FP32,
+                                      .communication = LS_FORMAT_FP32};
   ck_assert_double_eq (ls_memory_bytes_per_parameter (workload), 16);
-  workload->optimizer = (LsOptimizer){LS_OPTIMIZER_SGD, 0.9};
+  workload->optimizer = (LsOptimizer){.kind = LS_OPTIMIZER_SGD, .momentum = 0.9};
   ck_assert_double_eq (ls_memory_bytes_per_parameter (workload), 12);
   workload->optimizer.momentum = 0;
   ck_assert_double_eq (ls_memory_bytes_per_parameter (workload), 8);

@@ -1,0 +1,88 @@
+/* Number formats of a training job: of what is stored, sent and multiplied.
+ *
+ * Model:      activations, gathered parameters and everything but the linear maps of a block are in
+ *             `compute`. With 8-bit or 4-bit products (`narrow.used`) the linear maps of blocks read
+ *             their operands in narrow.forward (inputs, weights) and narrow.gradient (gradients of
+ *             outputs); each operand is scaled into that format by a kernel first. Logits, attention,
+ *             norms and the loss stay in `compute`, as Transformer Engine's default recipes leave them.
+ *             A device without such matrix units multiplies in `compute` and scales nothing.
+ * Bytes that a scaling kernel moves, per element of an operand, with i bytes in `compute`, q bytes in
+ * the narrow format (block scales included):
+ *             delayed, block   i + c q       one read; the scale is known before (history, or block)
+ *             current          2 i + c q     one read for the largest value, one to scale
+ *             c = 2 where the backward pass needs a second, transposed copy, else 1 (see
+ *             ls_precision_copies).
+ *             source: Transformer Engine documentation, "FP8 Delayed Scaling" (reads per quantization:
+ *             two with current scaling, one with delayed), "Performance Considerations" (row-wise and
+ *             column-wise tensors: Hopper transposes physically, Blackwell does not for scales per
+ *             tensor; block scales differ by direction), "MXFP8", "NVFP4", "FP8 Blockwise Scaling".
+ * Left out:   the fusion of scaling into the norm or activation before it, attention in fp8.
+ *
+ * Ownership: plain records.
+ */
+#pragma once
+
+#include "hw/accelerators.h"
+
+/* How the scales of 8-bit operands are found. X (ID, "word", meaning) */
+#define LS_FP8_RECIPES(X)                                                          \
+  X (DELAYED, "delayed",                                                           \
+     "one scale per tensor from the largest values of earlier steps: one "         \
+     "read, and a sum over ranks once a step")                                     \
+  X (CURRENT, "current", "one scale per tensor from the tensor itself: two reads") \
+  X (BLOCK, "block", "one scale per block of elements: one read; mxfp8 and nvfp4 always so")
+
+typedef enum {
+#define LS_FP8_RECIPE_ID(id, ...) LS_FP8_##id,
+  LS_FP8_RECIPES (LS_FP8_RECIPE_ID)
+#undef LS_FP8_RECIPE_ID
+      LS_N_FP8_RECIPES
+} LsFp8Recipe;
+
+/* Linear maps in formats narrower than the activations. All zero: none. */
+typedef struct {
+  gboolean used;
+  LsFormat forward;  /* inputs and weights */
+  LsFormat gradient; /* gradients of outputs */
+  LsFp8Recipe recipe;
+  gboolean gathered; /* parameters of linear maps travel in `forward` */
+} LsNarrow;
+
+/* Formats of what is stored and sent. A format whose `_used` is FALSE takes no bytes. */
+typedef struct {
+  LsFormat compute;    /* matmuls (but see narrow), activations, gathered parameters */
+  LsFormat parameters; /* the copy of the parameters that stays resident (or is sharded) */
+  LsFormat gradients;  /* accumulated gradients */
+  LsFormat master;     /* the optimizer's own copy of the parameters, beside `parameters` */
+  gboolean master_used;
+  LsFormat optimizer;     /* each moment */
+  LsFormat communication; /* gradients while they are reduced */
+  LsNarrow narrow;
+} LsPrecision;
+
+const char *ls_fp8_recipe_name (LsFp8Recipe recipe);
+const char *ls_fp8_recipe_meaning (LsFp8Recipe recipe);
+
+/* What one word means. fp16: 16 bytes per parameter with Adam; source: Micikevicius et al. 2018. bf16
+ * accumulates gradients in fp32: 18 bytes; source: Megatron-LM. fp8, mxfp8, nvfp4: as bf16, with
+ * narrow products: fp8 is e4m3 forward and e5m2 for gradients with delayed scaling ("hybrid"), the
+ * others one format for both; source: Transformer Engine, DelayedScaling, MXFP8BlockScaling. */
+LsPrecision ls_precision_of_word (const char *word);
+
+/* Format in which linear maps multiply (what MFU is counted against). */
+LsFormat ls_precision_matmul (const LsPrecision *precision);
+/* The narrow format that `accelerator` really uses for `wanted`: TRUE and *format, or FALSE when it has
+ * no such units or none is wanted. */
+gboolean ls_precision_narrow_on (const LsPrecision *precision, const LsAccelerator *accelerator,
+                                 LsFormat *forward, LsFormat *gradient);
+/* Copies of an operand that both passes need: 2 where columns cannot be read in place. */
+int ls_precision_copies (const LsPrecision *precision, const LsAccelerator *accelerator);
+/* The same of weights, less the copy that `parameters` itself is when it is narrow. */
+int ls_precision_made_copies (const LsPrecision *precision, const LsAccelerator *accelerator);
+/* Bytes per element of a parameter of a linear map on its way to the ranks that lack it. */
+double ls_precision_gather_size (const LsPrecision *precision);
+/* Bytes per element that scaling an operand from `from` into `to` moves, with so many copies. */
+double ls_precision_scaling_bytes (const LsPrecision *precision, LsFormat from, LsFormat to,
+                                   int copies);
+/* Kernels of such a scaling. */
+int ls_precision_scaling_kernels (const LsPrecision *precision, LsFormat to);

@@ -1,0 +1,268 @@
+/* Number formats of a job: what one word means in bytes, who multiplies in which format, what scaling moves. */
+#include <check.h>
+#include <string.h>
+
+#include "hw/catalogue.h"
+#include "train/memory.h"
+
+#define GPT "gpt-22b"
+#define H 6144
+#define F (4 * H)
+#define S 2048
+
+static LsWorkload *workload_of (const char *word, int stage, guint data) {
+  LsWorkload *workload = ls_workload_new_default (ls_model_new_preset (GPT, NULL), data);
+
+  workload->layout = ls_layout (1, data, 1);
+  workload->micro_batch = 1;
+  workload->global_batch = data;
+  workload->seq_len = S;
+  workload->attention = LS_ATTENTION_FLASH2;
+  workload->zero.stage = stage;
+  workload->precision = ls_precision_of_word (word);
+  ck_assert (ls_workload_resolve (workload, NULL));
+  return workload;
+}
+
+static const LsAccelerator *gpu (const char *name) {
+  const LsAccelerator *row = ls_accelerator_find (name, NULL);
+
+  ck_assert_msg (row != NULL, "%s", name);
+  return row;
+}
+
+static const LsLayerPlan *block (const LsStage *stage) {
+  for (guint r = 0; r < stage->n_runs; r++)
+    if (stage->runs[r].is_block)
+      return stage->runs[r].plan;
+  ck_abort_msg ("no block");
+}
+
+/* Bytes per parameter with Adam, parameters + gradients + master + two moments. fp32 and tf32 4 + 4 + 8; fp16
+ * 2 + 2 + 4 + 8 (Micikevicius et al. 2018); bf16 with fp32 gradients 2 + 4 + 4 + 8 (Megatron-LM); 8 and 4 bit
+ * products keep the states of bf16 (Transformer Engine: weights stay in high precision). */
+START_TEST (a_word_means_bytes) {
+  static const struct {
+    const char *word;
+    double bytes;
+  } words[] = {{"fp32", 16}, {"tf32", 16},     {"fp16", 16},  {"bf16", 18},
+               {"fp8", 18},  {"fp8_e4m3", 18}, {"mxfp8", 18}, {"nvfp4", 18}};
+
+  for (guint i = 0; i < G_N_ELEMENTS (words); i++) {
+    g_autoptr (LsWorkload) workload = workload_of (words[i].word, 0, 1);
+
+    ck_assert_msg (ls_memory_bytes_per_parameter (workload) == words[i].bytes, "%s: %g",
+                   words[i].word, ls_memory_bytes_per_parameter (workload));
+  }
+}
+END_TEST
+
+/* "fp8" is the hybrid of Transformer Engine's DelayedScaling; the other words are one format both ways. */
+START_TEST (hybrid_is_both_formats) {
+  const LsPrecision fp8 = ls_precision_of_word ("fp8"), e4m3 = ls_precision_of_word ("fp8_e4m3");
+  const LsPrecision mx = ls_precision_of_word ("mxfp8"), bf16 = ls_precision_of_word ("bf16");
+
+  ck_assert (fp8.narrow.used && fp8.narrow.forward == LS_FORMAT_FP8_E4M3 &&
+             fp8.narrow.gradient == LS_FORMAT_FP8_E5M2 && fp8.narrow.recipe == LS_FP8_DELAYED);
+  ck_assert (e4m3.narrow.gradient == LS_FORMAT_FP8_E4M3);
+  ck_assert (mx.narrow.forward == LS_FORMAT_MXFP8 && mx.narrow.recipe == LS_FP8_BLOCK);
+  ck_assert (!bf16.narrow.used && ls_precision_matmul (&bf16) == LS_FORMAT_BF16);
+  ck_assert (fp8.compute == LS_FORMAT_BF16 && ls_precision_matmul (&fp8) == LS_FORMAT_FP8_E4M3);
+}
+END_TEST
+
+/* Who has which matrix units, by architecture, for every row of the catalogue. Sources: V100 and Turing
+ * whitepapers (fp16), A100 (tf32, bf16), H100 and Ada (fp8), Blackwell brief (mxfp8, nvfp4); AMD CDNA2/3 ISA
+ * guides; Google's TPU pages. A row of a new architecture has to be added here. */
+START_TEST (support_matrix) {
+  static const struct {
+    const char *architecture, *formats;
+  } matrix[] = {{"Volta", "fp16"},
+                {"Turing", "fp16 int8"},
+                {"Ampere", "tf32 fp16 bf16 int8"},
+                {"Ada", "tf32 fp16 bf16 fp8_e4m3 fp8_e5m2 int8"},
+                {"Hopper", "tf32 fp16 bf16 fp8_e4m3 fp8_e5m2 int8"},
+                {"Blackwell", "tf32 fp16 bf16 fp8_e4m3 fp8_e5m2 int8 mxfp8 nvfp4"},
+                {"CDNA2", "fp16 bf16 int8"},
+                {"CDNA3", "tf32 fp16 bf16 fp8_e4m3 fp8_e5m2 int8"}};
+
+  for (guint i = 0; i < ls_accelerator_count (); i++) {
+    const LsAccelerator *row = ls_accelerator_get (i);
+    g_autoptr (GString) native = g_string_new (NULL);
+    gboolean known = FALSE;
+
+    for (int f = 0; f < LS_N_FORMATS; f++)
+      if (ls_accelerator_is_native (row, (LsFormat) f))
+        g_string_append_printf (native, "%s%s", native->len > 0 ? " " : "",
+                                ls_format_name ((LsFormat) f));
+    for (guint k = 0; k < G_N_ELEMENTS (matrix); k++)
+      if (strcmp (matrix[k].architecture, row->architecture) == 0) {
+        known = TRUE;
+        ck_assert_msg (strcmp (native->str, matrix[k].formats) == 0, "%s: %s, not %s", row->name,
+                       native->str, matrix[k].formats);
+      }
+    ck_assert_msg (known || strcmp (row->vendor, "NVIDIA") != 0, "%s: architecture %s", row->name,
+                   row->architecture);
+  }
+}
+END_TEST
+
+/* What really runs: format asked for, on what, in what, at what dense peak in TFLOP/s (data sheets). */
+START_TEST (fall_backs) {
+  static const struct {
+    const char *gpu, *asked, *runs;
+    double tflops;
+  } cases[] = {{"v100", "fp16", "fp16", 125},         {"v100", "bf16", "fp32", 15.7},
+               {"v100", "tf32", "fp32", 15.7},        {"v100", "fp8", "fp32", 15.7},
+               {"t4", "bf16", "fp32", 8.1},           {"a100", "fp16", "fp16", 312},
+               {"a100", "bf16", "bf16", 312},         {"a100", "fp8", "bf16", 312},
+               {"a100", "mxfp8", "bf16", 312},        {"h100", "fp8", "fp8_e4m3", 1978.9},
+               {"h100", "nvfp4", "fp8_e4m3", 1978.9}, {"h100", "mxfp8", "fp8_e4m3", 1978.9},
+               {"b200", "mxfp8", "mxfp8", 4500},      {"b200", "nvfp4", "nvfp4", 9000},
+               {"mi250x", "fp8", "bf16", 191.5},      {"mi300x", "fp8", "fp8_e4m3", 2614.9},
+               {"tpu-v4", "fp16", "bf16", 275}};
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    LsFormat asked = LS_FORMAT_FP64;
+    const char *why = NULL;
+
+    ck_assert (ls_format_parse (cases[i].asked, &asked, NULL));
+    const LsFormat runs = ls_accelerator_effective_format (gpu (cases[i].gpu), asked, &why);
+    ck_assert_msg (strcmp (ls_format_name (runs), cases[i].runs) == 0, "%s on %s runs as %s",
+                   cases[i].asked, cases[i].gpu, ls_format_name (runs));
+    ck_assert ((why == NULL) == (runs == asked));
+    ck_assert_msg (ls_accelerator_peak (gpu (cases[i].gpu), asked) == cases[i].tflops * 1e12,
+                   "%s on %s: %g", cases[i].asked, cases[i].gpu,
+                   ls_accelerator_peak (gpu (cases[i].gpu), asked));
+  }
+}
+END_TEST
+
+/* bf16 and fp16 are one speed on A100: the same block costs the same to the picosecond. */
+START_TEST (half_formats_are_one_speed) {
+  g_autoptr (LsWorkload) a = workload_of ("fp16", 0, 1);
+  g_autoptr (LsWorkload) b = workload_of ("bf16", 0, 1);
+
+  a->precision.gradients = b->precision.gradients;
+  g_autoptr (LsStage) fp16 = ls_stage_new (a, 0, gpu ("a100"));
+  g_autoptr (LsStage) bf16 = ls_stage_new (b, 0, gpu ("a100"));
+  ck_assert_uint_eq (block (fp16)->n_backward, block (bf16)->n_backward);
+  for (guint i = 0; i < block (fp16)->n_forward; i++)
+    ck_assert_int_eq (block (fp16)->forward[i].cost.alone_ps,
+                      block (bf16)->forward[i].cost.alone_ps);
+  for (guint i = 0; i < block (fp16)->n_backward; i++)
+    ck_assert_int_eq (block (fp16)->backward[i].cost.alone_ps,
+                      block (bf16)->backward[i].cost.alone_ps);
+}
+END_TEST
+
+/* Bytes that scaling moves per element of 16 bits (precision.h): delayed 2 + 1 c, current 4 + 1 c, block 2 +
+ * q c, nvfp4 4 + q c with q = 1 + 1/32 and 1/2 + 1/16. */
+START_TEST (scaling_moves_these_bytes) {
+  LsPrecision p = ls_precision_of_word ("fp8");
+
+  ck_assert (ls_precision_scaling_bytes (&p, LS_FORMAT_BF16, LS_FORMAT_FP8_E4M3, 2) == 4);
+  ck_assert (ls_precision_scaling_bytes (&p, LS_FORMAT_BF16, LS_FORMAT_FP8_E4M3, 1) == 3);
+  p.narrow.recipe = LS_FP8_CURRENT;
+  ck_assert (ls_precision_scaling_bytes (&p, LS_FORMAT_BF16, LS_FORMAT_FP8_E4M3, 2) == 6);
+  p = ls_precision_of_word ("mxfp8");
+  ck_assert (ls_precision_scaling_bytes (&p, LS_FORMAT_BF16, LS_FORMAT_MXFP8, 2) == 4.0625);
+  p = ls_precision_of_word ("nvfp4");
+  ck_assert (ls_precision_scaling_bytes (&p, LS_FORMAT_BF16, LS_FORMAT_NVFP4, 2) == 5.125);
+}
+END_TEST
+
+static gint64 scaled_bytes (const LsLayerOp *ops, guint n, const char *name) {
+  gint64 bytes = 0;
+
+  for (guint i = 0; i < n; i++)
+    if (strcmp (ops[i].name, name) == 0)
+      bytes += ops[i].cost.bytes;
+  return bytes;
+}
+
+/* A GPT block has linear maps of inputs h, h, h, 4h and outputs 3h, h, 4h, h: per token 7 h inputs and 9 h
+ * gradients are scaled. On H100 both passes need a copy (4 bytes each with delayed scaling), on B200 one does
+ * for both (3 bytes); A100 scales nothing. Weights: 12 h^2 in 1 byte, twice, once; gathered ones (stage 3) are
+ * scaled in the layer and one copy is kept for the backward pass. */
+START_TEST (operands_are_scaled) {
+  static const struct {
+    const char *gpu;
+    int per_element, copies;
+  } cases[] = {{"h100", 4, 2}, {"b200", 3, 1}, {"a100", 0, 0}};
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (LsWorkload) workload = workload_of ("fp8", 0, 1);
+    g_autoptr (LsStage) stage = ls_stage_new (workload, 0, gpu (cases[i].gpu));
+    const LsLayerPlan *plan = block (stage);
+    const gint64 sh = (gint64) S * H, matrices = 12 * (gint64) H * H;
+
+    ck_assert_int_eq (scaled_bytes (plan->forward, plan->n_forward, "scale_input"),
+                      7 * sh * cases[i].per_element);
+    ck_assert_int_eq (scaled_bytes (plan->backward, plan->n_backward, "scale_gradient"),
+                      9 * sh * cases[i].per_element);
+    ck_assert_int_eq (plan->narrow_bytes, matrices * cases[i].copies);
+  }
+  g_autoptr (LsWorkload) sharded = workload_of ("fp8", 3, 8);
+  g_autoptr (LsStage) stage = ls_stage_new (sharded, 0, gpu ("h100"));
+  const LsLayerPlan *plan = block (stage);
+  ck_assert_int_eq (plan->narrow_bytes, 0);
+  ck_assert_int_eq (scaled_bytes (plan->forward, plan->n_forward, "scale_weight"),
+                    4 * 12 * (gint64) H * H);
+}
+END_TEST
+
+/* Korthikanti's 34 s b h less the dropout of this preset; in fp8 the inputs of the four linear maps, 7 s b h
+ * elements, are kept in 1 byte instead of 2: 7 s b h bytes less. */
+START_TEST (saved_inputs_are_narrow) {
+  g_autoptr (LsWorkload) wide = workload_of ("bf16", 0, 1);
+  g_autoptr (LsWorkload) narrow = workload_of ("fp8", 0, 1);
+  g_autoptr (LsStage) bf16 = ls_stage_new (wide, 0, gpu ("h100"));
+  g_autoptr (LsStage) fp8 = ls_stage_new (narrow, 0, gpu ("h100"));
+
+  ck_assert_int_eq (ls_layer_plan_saved_bytes (block (bf16)) -
+                        ls_layer_plan_saved_bytes (block (fp8)),
+                    7 * (gint64) S * H);
+}
+END_TEST
+
+/* The kernel model at its best: a block's matmuls in fp8 take less than in bf16, and at least half. */
+START_TEST (narrow_products_are_faster) {
+  g_autoptr (LsWorkload) wide = workload_of ("bf16", 0, 1);
+  g_autoptr (LsWorkload) narrow = workload_of ("fp8", 0, 1);
+  g_autoptr (LsStage) bf16 = ls_stage_new (wide, 0, gpu ("h100"));
+  g_autoptr (LsStage) fp8 = ls_stage_new (narrow, 0, gpu ("h100"));
+  gint64 sum[2] = {0};
+
+  for (guint which = 0; which < 2; which++) {
+    const LsLayerPlan *plan = block (which == 0 ? bf16 : fp8);
+
+    for (guint i = 0; i < plan->n_forward; i++)
+      if (plan->forward[i].kind == LS_KIND_MATMUL)
+        sum[which] += plan->forward[i].cost.alone_ps;
+  }
+  ck_assert_int_lt (sum[1], sum[0]);
+  ck_assert_int_gt (2 * sum[1], sum[0]);
+}
+END_TEST
+
+int main (void) {
+  Suite *suite = suite_create ("precision");
+  TCase *tests = tcase_create ("precision");
+
+  tcase_add_test (tests, a_word_means_bytes);
+  tcase_add_test (tests, hybrid_is_both_formats);
+  tcase_add_test (tests, support_matrix);
+  tcase_add_test (tests, fall_backs);
+  tcase_add_test (tests, half_formats_are_one_speed);
+  tcase_add_test (tests, scaling_moves_these_bytes);
+  tcase_add_test (tests, operands_are_scaled);
+  tcase_add_test (tests, saved_inputs_are_narrow);
+  tcase_add_test (tests, narrow_products_are_faster);
+  suite_add_tcase (suite, tests);
+  SRunner *runner = srunner_create (suite);
+  srunner_run_all (runner, CK_ENV);
+  const int failed = srunner_ntests_failed (runner);
+  srunner_free (runner);
+  return failed == 0 ? 0 : 1;
+}
