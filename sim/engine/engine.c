@@ -305,6 +305,10 @@ void ls_engine_set_steady (LsEngine *e, guint rank, gboolean steady) {
   ls_rank_at (e, rank)->steady = steady;
 }
 
+void ls_engine_set_skips (LsEngine *e, guint rank, const guint8 *skips) {
+  ls_rank_at (e, rank)->skips = skips;
+}
+
 void ls_engine_set_put_handler (LsEngine *e, LsPutHandler handler, gpointer self) {
   e->put_handler = handler;
   e->put_self = self;
@@ -322,7 +326,11 @@ static void delay_end (LsEngine *e, guint32 rank, guint stream) {
   LsHistory entry = {st->position, st->ready_ps, st->start_ps, e->now_ps,
                      st->cause,    op->part,     op->part,     TRUE};
   ls_account_ended (e, rank, stream, &entry);
-  LsOpRecord record = ls_account_new_record (e, rank, stream, op, &entry, NULL, -1);
+  LsOp left_out = *op; /* a trace shows it, without work */
+  left_out.flops = 0;
+  left_out.bytes = 0;
+  const LsOp *shown = ls_executor_skips (e, rank, st, op) ? &left_out : op;
+  LsOpRecord record = ls_account_new_record (e, rank, stream, shown, &entry, NULL, -1);
   if (ls_rank_at (e, rank)->observed)
     ls_account_record (e, &record);
   if (op->flags & LS_OP_MARK)

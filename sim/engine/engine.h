@@ -83,6 +83,9 @@ typedef gint64 (*LsWorkFunc) (gpointer self, guint rank, guint stream, gint64 or
 void ls_engine_set_work_func (LsEngine *engine, LsWorkFunc func, gpointer self);
 /* The function leaves the work of this rank as written: it need not be asked. */
 void ls_engine_set_steady (LsEngine *engine, guint rank, gboolean steady);
+/* skips[i], borrowed: nonzero: operations with LS_OP_OPTIONAL take no time and move nothing in iteration i of
+ * their outermost loop (all members of a group must agree). As many entries as that loop has iterations. */
+void ls_engine_set_skips (LsEngine *engine, guint rank, const guint8 *skips);
 /* Called at the receiver when a put has arrived. */
 typedef void (*LsPutHandler) (gpointer self, LsEngine *engine, guint rank_to, guint rank_from,
                               const LsOp *op);

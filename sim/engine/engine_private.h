@@ -16,6 +16,8 @@ void ls_executor_queue (LsEngine *e, guint32 rank, guint stream);
 void ls_executor_drain (LsEngine *e);
 /* `n` operations of the stream have ended now, the last with ordinal position + n - 1; it goes on. */
 void ls_executor_complete (LsEngine *e, guint32 rank, guint stream, guint32 n);
+/* Is this optional operation left out in the current iteration? */
+gboolean ls_executor_skips (LsEngine *e, guint32 rank, const LsStream *st, const LsOp *op);
 gint64 ls_executor_work_ps (LsEngine *e, guint32 rank, guint stream, gint64 ordinal,
                             const LsOp *op);
 /* Group and position that the operation means. */

@@ -100,8 +100,16 @@ guint32 ls_executor_peer (LsEngine *e, guint32 rank, const LsOp *op, LsSlotEntry
   return group->ranks[peer];
 }
 
+gboolean ls_executor_skips (LsEngine *e, guint32 rank, const LsStream *st, const LsOp *op) {
+  const guint8 *skips = ls_rank_at (e, rank)->skips;
+  return (op->flags & LS_OP_OPTIONAL) != 0 && skips != NULL && skips[st->counters[0]] != 0;
+}
+
+/* What is skipped is a delay of no time. */
 static void start_delay (LsEngine *e, guint32 rank, guint stream, LsStream *st, const LsOp *op) {
-  gint64 work_ps = ls_executor_work_ps (e, rank, stream, st->position, op);
+  gint64 work_ps = ls_executor_skips (e, rank, st, op)
+                       ? 0
+                       : ls_executor_work_ps (e, rank, stream, st->position, op);
   st->start_ps = e->now_ps;
   st->state = LS_STREAM_DELAYED;
   ls_account_claim (e, rank, stream, op);
@@ -113,6 +121,10 @@ static void issue (LsEngine *e, guint32 rank, guint stream, LsStream *st, const 
   st->ready_ps = e->now_ps;
   if (stream == LS_MAIN_STREAM)
     ls_account_main_start (e, rank);
+  if (ls_executor_skips (e, rank, st, op)) {
+    start_delay (e, rank, stream, st, op);
+    return;
+  }
   switch ((LsOpKind) op->kind) {
   case LS_OP_KERNEL:
   case LS_OP_MEMORY:

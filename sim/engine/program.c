@@ -262,7 +262,8 @@ static guint32 make_block (LsInstruction *code, guint32 n, guint32 begin, guint3
   guint32 i = begin;
   for (; i < n && ls_op_is_kernel (code[i].op.kind); i++) {
     const LsOp *op = &code[i].op;
-    if (i > begin && (code[i].n_waits > 0 || (code[i - 1].op.flags & LS_OP_MARK)))
+    if (i > begin && (code[i].n_waits > 0 || (code[i - 1].op.flags & LS_OP_MARK) ||
+                      ((op->flags | code[i - 1].op.flags) & LS_OP_OPTIONAL)))
       break;
     if (!add_block_part (block, op->part, op->work_ps))
       break;

@@ -44,6 +44,7 @@ enum {
   LS_OP_MARK = 1 << 1,       /* observers' mark() is called when it ends (end of a step) */
   LS_OP_WORK_TABLE = 1 << 2, /* work_ps / bytes of the transfer come from per-rank table `table` */
   LS_OP_PEER_TABLE = 1 << 3, /* peer (a group position) comes from per-rank table `peer` */
+  LS_OP_OPTIONAL = 1 << 5,   /* left out in iterations of the outermost loop that the rank skips */
   LS_OP_PEER_RELATIVE = 1 << 4, /* peer is added to the rank's own group position */
 };
 

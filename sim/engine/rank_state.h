@@ -69,7 +69,9 @@ typedef struct {
   guint32 first_stream;
   guint16 n_streams, n_open; /* streams not finished */
   gboolean observed;
-  gboolean steady;             /* the work function need not be asked */
+  gboolean steady; /* the work function need not be asked */
+  const guint8
+      *skips; /* [iteration of the outermost loop]: optional operations are left out; or NULL */
   gint64 start_ps;             /* its streams begin */
   guint32 tag;                 /* for holding.h */
   guint32 first_slot, n_slots; /* in LsEngine.slots */

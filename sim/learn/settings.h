@@ -4,9 +4,9 @@
  */
 #pragma once
 
+#include "base/loss_scale.h"
 #include "config/config.h"
 #include "learn/dataset.h"
-#include "learn/loss_scale.h"
 #include "learn/optimizer.h"
 #include "learn/problem.h"
 #include "learn/rate.h"

@@ -182,6 +182,7 @@ LsOp ls_builder_kernel (LsBuilder *builder, const char *name, LsKind kind, LsPha
   LsOp op = LS_OP_INIT;
 
   op.kind = LS_OP_KERNEL;
+  op.flags = builder->optional ? LS_OP_OPTIONAL : 0;
   op.name = ls_tables_name (builder->tables, name);
   op.trace_kind = (guint16) kind;
   op.phase = (guint8) phase;
@@ -220,6 +221,7 @@ LsOp ls_builder_collective (LsBuilder *builder, const char *name, LsCollectiveOp
   LsOp op = LS_OP_INIT;
 
   op.kind = LS_OP_COLLECTIVE;
+  op.flags = builder->optional ? LS_OP_OPTIONAL : 0;
   op.name = ls_tables_name (builder->tables, name);
   op.trace_kind = (guint16) kind_of_collective (collective);
   op.axis = (guint8) axis;

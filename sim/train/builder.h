@@ -74,6 +74,7 @@ typedef struct {
   LsMark last;           /* newest compute operation; invalid at the borders of loops */
   LsLabel microbatch;    /* of the section that is being written */
   LsLabel layer;         /* of the layer that is being written */
+  gboolean optional;     /* kernels and collectives are left out of skipped steps from now on */
   LsChunks *chunks;      /* owned */
   LsReduceState *reduce; /* owned */
   LsGatherState *gather; /* owned */

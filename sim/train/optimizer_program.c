@@ -78,8 +78,35 @@ static void add_update (LsBuilder *builder) {
   add_kernel (
       builder, "update",
       ls_kernel_optimizer (device, parameters, ls_workload_optimizer_traffic (workload), launches));
-  gint64 gradient_bytes = parameters * ls_format_bytes (workload->precision.gradients);
-  add_kernel (builder, "clear_gradients", ls_kernel_stream (device, gradient_bytes, 0));
+}
+
+static void add_clear (LsBuilder *builder) {
+  const LsWorkload *workload = builder->spec->workload;
+  const gint64 bytes = owned_parameters (builder) * ls_format_bytes (workload->precision.gradients);
+  const gboolean optional = builder->optional;
+
+  builder->optional = FALSE;
+  if (bytes > 0)
+    add_kernel (builder, "clear_gradients", ls_kernel_stream (builder->spec->device, bytes, 0));
+  builder->optional = optional;
+}
+
+/* Loss scaling: gradients are divided by the scale and searched for infinities, and all ranks agree on what
+ * they found. What follows is left out of a step that overflowed (loss_scaling.h). */
+static void add_unscale (LsBuilder *builder) {
+  const LsWorkload *workload = builder->spec->workload;
+  const gint64 parameters = owned_parameters (builder);
+  const gint64 bytes = 2 * parameters * ls_format_bytes (workload->precision.gradients);
+
+  if (workload->loss_scaling.scaler.kind == LS_LOSS_SCALE_NONE)
+    return;
+  if (parameters > 0)
+    add_kernel (builder, "unscale_gradients",
+                ls_kernel_stream (builder->spec->device, bytes, (double) parameters));
+  if (workload->layout.ranks > 1)
+    add_sum (builder, "sum_overflow_flag", NORM_BYTES, LS_SLOT_WORLD, LS_AXIS_NONE, LS_PART_OTHER,
+             LS_PART_STRAGGLER_WAIT);
+  builder->optional = TRUE;
 }
 
 /* The weights of linear maps in their narrow format, once a step: where nobody gathers them anew. */
@@ -117,10 +144,13 @@ static void add_largest_values (LsBuilder *builder) {
 
 void ls_optimizer_write (LsBuilder *builder) {
   add_embedding_sum (builder);
+  add_unscale (builder);
   add_norm (builder);
   add_update (builder);
+  add_clear (builder);
   ls_gather_updated (builder);
   add_narrow_weights (builder);
+  builder->optional = FALSE;
   add_largest_values (builder);
 
   LsOp op = ls_builder_collective (builder, "step_end", LS_COLLECTIVE_BARRIER, 0, LS_SLOT_WORLD,

@@ -204,6 +204,18 @@ static void add_ranks (LsSimulation *simulation) {
   }
 }
 
+/* Which steps of each job overflow is known before it runs: it depends on the seed alone. */
+static void choose_skips (LsSimulation *simulation) {
+  for (guint j = 0; j < simulation->n_jobs; j++) {
+    LsJobRun *run = &simulation->jobs[j];
+
+    run->skips = ls_loss_scaling_skips (&run->workload->loss_scaling, run->workload->steps,
+                                        simulation->seed, run->name, NULL);
+    for (guint place = 0; place < run->n_places && run->skips != NULL; place++)
+      ls_engine_set_skips (simulation->engine, run->first_place + place, run->skips);
+  }
+}
+
 /* Kernels of slowed ranks; others are not asked. To nearest, and pure. */
 static gint64 slowed_work (gpointer self, guint rank, guint stream, gint64 ordinal, const LsOp *op,
                            gint64 work_ps) {
@@ -251,6 +263,7 @@ LsSimulation *ls_simulation_new_with (const LsCluster *cluster, const LsSimulati
     simulation->net = ls_net_new (cluster, simulation->engine);
     install (simulation);
   }
+  choose_skips (simulation);
   if (factor_of_rank != NULL)
     slow_ranks (simulation, factor_of_rank);
   ls_engine_add_observer (simulation->engine, &observer, simulation);
@@ -285,8 +298,10 @@ void ls_simulation_free (LsSimulation *simulation) {
   g_free (simulation->ranks);
   g_free (simulation->sizes);
   g_free (simulation->factors);
-  for (guint j = 0; j < simulation->n_jobs; j++)
+  for (guint j = 0; j < simulation->n_jobs; j++) {
     g_array_unref (simulation->jobs[j].step_ps);
+    g_free (simulation->jobs[j].skips);
+  }
   g_free (simulation->jobs);
   g_free (simulation->job_of_rank);
   g_free (simulation->step_start_ps);

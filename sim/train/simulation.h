@@ -42,6 +42,7 @@ typedef struct {
   gint64 end_ps;                 /* of the last step that ended; start_ps before */
   GArray *step_ps;               /* gint64: how long each ended step took */
   LsInt128 parts_ps[LS_N_PARTS]; /* over all ranks and ended steps */
+  guint8 *skips;                 /* [step] 1: its gradients overflowed; NULL: no loss scaling */
   double flops, sent_bytes;      /* by all its ranks in the steps that have ended */
 } LsJobRun;
 

@@ -44,6 +44,17 @@ static void add_times (LsSummary *summary, const LsJobRun *run) {
         (double) run->parts_ps[part] / (double) LS_PS_PER_S / n / summary->gpus;
 }
 
+static void add_loss_scale (LsSummary *summary, LsSimulation *simulation, const LsJobRun *run) {
+  LsLossScale end;
+  g_autofree guint8 *skips =
+      ls_loss_scaling_skips (&run->workload->loss_scaling, run->step_ps->len,
+                             ls_simulation_seed (simulation), run->name, &end);
+
+  summary->scaled = skips != NULL;
+  summary->loss_scale = end.scale;
+  summary->skipped_steps = (guint) end.skipped;
+}
+
 /* What this scenario can be charged for; parts with time always show. */
 static void add_applicable (LsSummary *summary, const LsWorkload *workload) {
   const LsLayout *layout = &workload->layout;
@@ -187,6 +198,7 @@ static void add_job (LsSummary *summary, LsSimulation *simulation, guint job) {
     return;
   }
   add_applicable (summary, run->workload);
+  add_loss_scale (summary, simulation, run);
   add_rates (summary, run);
   add_memory (summary, simulation, run);
   add_verdict (summary, run);

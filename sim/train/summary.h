@@ -60,6 +60,9 @@ struct LsSummary {
   double model_tflops_per_gpu, hardware_tflops_per_gpu, peak_tflops_per_gpu;
   double mfu, hfu;
   const char *format; /* of the peak; static */
+  gboolean scaled;    /* the loss: then these apply */
+  guint skipped_steps;
+  double loss_scale; /* after the last step */
   double parts_s[LS_N_PARTS];
   gboolean applies[LS_N_PARTS]; /* parts that this scenario can have */
   LsMemorySummary memory;

@@ -141,6 +141,10 @@ static void put_rates (GString *out, const LsSummary *summary) {
   put_member (out, "peak_tflops_per_gpu", summary->peak_tflops_per_gpu);
   put_member (out, "mfu", summary->mfu);
   put_member (out, "hfu", summary->hfu);
+  if (summary->scaled) {
+    put_unsigned (out, "skipped_steps", summary->skipped_steps);
+    put_member (out, "loss_scale", summary->loss_scale);
+  }
 }
 
 static void put_bottlenecks (GString *out, const GPtrArray *bottlenecks, gboolean of_run) {

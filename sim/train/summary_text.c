@@ -90,6 +90,9 @@ static void put_time (GString *out, const LsSummary *summary) {
   put_line (out, "utilisation", "MFU %.1f %%, HFU %.1f %%: %.1f model TFLOP/s per GPU of %.4g (%s)",
             100 * summary->mfu, 100 * summary->hfu, summary->model_tflops_per_gpu,
             summary->peak_tflops_per_gpu, summary->format);
+  if (summary->skipped_steps > 0)
+    put_line (out, "loss scale", "%.6g at the end; %u of %u steps overflowed and were skipped",
+              summary->loss_scale, summary->skipped_steps, summary->steps);
 }
 
 static void put_memory_verdict (GString *out, const LsMemorySummary *memory) {

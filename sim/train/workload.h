@@ -12,6 +12,7 @@
 #include "hw/formats.h"
 #include "hw/software.h"
 #include "train/layout.h"
+#include "train/loss_scaling.h"
 #include "train/models.h"
 #include "train/precision.h"
 #include "train/update_plan.h"
@@ -76,6 +77,7 @@ typedef struct {
   LsModel *model;
   LsTraffic *traffic; /* NULL: it trains `model`; else only steps and placement mean something */
   LsPrecision precision;
+  LsLossScaling loss_scaling;
   const LsSoftware *software;
   LsAttention attention; /* what the software asks for, before the device's own limits */
   LsLayout layout;

@@ -31,6 +31,9 @@ static const char *const storage_or_none[] = {"fp32", "fp16", "bf16", "none", NU
 #define RECIPE_OF(id, word, meaning) word,
 static const char *const fp8_recipes[] = {LS_FP8_RECIPES (RECIPE_OF) NULL};
 #undef RECIPE_OF
+#define SCALE_OF(id, word, meaning) word,
+static const char *const loss_scales[] = {LS_LOSS_SCALES (SCALE_OF) NULL};
+#undef SCALE_OF
 static const char *const formats_later[] = {"int8", NULL};
 static const char *const auto_word[] = {"auto", NULL};
 static const char *const all_word[] = {"all", NULL};
@@ -58,6 +61,12 @@ static const char *const attentions[] = {LS_ATTENTIONS (WORD_OF) NULL};
   {                                                                                   \
     .path = ELEMENT key, .type = LS_CONFIG_INTEGER, .minimum = 1, .maximum = LARGEST, \
     .default_text = default_value, .meaning = text                                    \
+  }
+#define SCALING(key, value, whose, text)                                                   \
+  {                                                                                        \
+    .path = W "precision.loss_scaling." key, .type = LS_CONFIG_NUMBER,                     \
+    .flags = LS_CONFIG_POSITIVE, .maximum = 1e300, .default_text = value, .source = whose, \
+    .when = "only with fp16", .meaning = text                                              \
   }
 #define LATER(key, kind, feature, text) \
   { .path = W key, .type = kind, .later = feature, .meaning = text }
@@ -339,6 +348,43 @@ const LsConfigKey ls_workload_keys[] = {
      .choices = storage_formats,
      .later_choices = formats_later,
      .meaning = "format of gradients while they are reduced; as precision.gradients if not given"},
+
+    /* Loss scaling. */
+    {.path = W "precision.loss_scaling",
+     .type = LS_CONFIG_MAP,
+     .word = "kind",
+     .when = "only with fp16",
+     .meaning =
+         "factor on the loss against gradients that round to 0 in fp16; steps whose gradients "
+         "overflow are skipped"},
+    {.path = W "precision.loss_scaling.kind",
+     .type = LS_CONFIG_WORD,
+     .choices = loss_scales,
+     .flags = LS_CONFIG_DISCRIMINATOR,
+     .meaning = "dynamic if not given, and none with other formats than fp16"},
+    SCALING ("initial", "65536", "PyTorch GradScaler", "scale of the first step"),
+    SCALING ("growth", "2", "PyTorch GradScaler", "factor after so many good steps in a row"),
+    SCALING ("backoff", "0.5", "PyTorch GradScaler", "factor after a step that overflowed"),
+    {.path = W "precision.loss_scaling.interval",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = LARGEST,
+     .default_text = "2000",
+     .source = "PyTorch GradScaler",
+     .when = "only with loss_scaling.kind dynamic",
+     .meaning = "good steps in a row until the scale grows"},
+    SCALING (
+        "threshold", "65536",
+        "assumed: the initial scale is the largest that the gradients bear, so that one step in "
+        "interval + 1 is skipped",
+        "largest scale at which a typical step does not overflow"),
+    {.path = W "precision.loss_scaling.spread",
+     .type = LS_CONFIG_NUMBER,
+     .maximum = 10,
+     .default_text = "0",
+     .source = "assumed: all steps alike",
+     .when = "only with fp16",
+     .meaning = "standard deviation of the logarithm of a step's largest gradient"},
 
     /* Batch. */
     {.path = W "batch", .type = LS_CONFIG_MAP, .number = "global", .meaning = "samples per step"},

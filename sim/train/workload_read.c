@@ -16,6 +16,7 @@
 #include "train/workload_reader.h"
 
 #define W "workload."
+#define SCALING W "precision.loss_scaling."
 
 void ls_reader_fault (LsWorkloadReader *r, const char *path, const char *format, ...) {
   g_autofree char *message = NULL;
@@ -55,6 +56,7 @@ NAMER (unit_word, ls_recompute_unit_name, LsRecomputeUnit)
 NAMER (optimizer_word, ls_optimizer_name, LsOptimizerKind)
 NAMER (attention_word, ls_attention_name, LsAttention)
 NAMER (recipe_word, ls_fp8_recipe_name, LsFp8Recipe)
+NAMER (loss_scale_word, ls_loss_scale_name, LsLossScaleKind)
 
 /* --- precision ------------------------------------------------------------------------------ */
 
@@ -126,6 +128,38 @@ static void read_precision (LsWorkloadReader *r) {
   p.optimizer = read_format (r, W "precision.optimizer", p.optimizer);
   p.communication = read_format (r, W "precision.communication", p.gradients);
   r->workload->precision = p;
+}
+
+/* fp16 has the range for which scaling was made; the other formats have that of fp32. */
+static void read_loss_scaling (LsWorkloadReader *r) {
+  static const char *const keys[] = {"kind",     "initial",   "growth", "backoff",
+                                     "interval", "threshold", "spread"};
+  LsLossScaling *scaling = &r->workload->loss_scaling;
+  LsLossScaleSettings *scaler = &scaling->scaler;
+  const gboolean half = r->workload->precision.compute == LS_FORMAT_FP16;
+
+  *scaler = (LsLossScaleSettings){.kind = half ? LS_LOSS_SCALE_DYNAMIC : LS_LOSS_SCALE_NONE};
+  if (half && ls_reader_has (r, SCALING "kind"))
+    scaler->kind =
+        (LsLossScaleKind) ls_reader_word (r, SCALING "kind", loss_scale_word, LS_N_LOSS_SCALES);
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
+    g_autofree char *path = g_strconcat (SCALING, keys[i], NULL);
+
+    if (!half)
+      ls_reader_no_effect (r, path, "only fp16 needs its gradients scaled");
+    else if (scaler->kind == LS_LOSS_SCALE_NONE && i > 0)
+      ls_reader_no_effect (r, path, "loss_scaling.kind is none");
+    else if (scaler->kind == LS_LOSS_SCALE_STATIC && i >= 2 && i <= 4)
+      ls_reader_no_effect (r, path, "a static scale does not change");
+  }
+  scaler->initial = ls_config_get_number (r->config, SCALING "initial");
+  scaler->growth = ls_config_get_number (r->config, SCALING "growth");
+  scaler->backoff = ls_config_get_number (r->config, SCALING "backoff");
+  scaler->interval = ls_config_get_int (r->config, SCALING "interval");
+  scaling->threshold = ls_config_get_number (r->config, SCALING "threshold");
+  scaling->spread = ls_config_get_number (r->config, SCALING "spread");
+  if (scaler->growth < 1)
+    ls_reader_fault (r, SCALING "growth", "a growth is at least 1");
 }
 
 /* Does a rank run on this group of nodes? */
@@ -345,6 +379,7 @@ static void read_all (LsWorkloadReader *r) {
   g_autoptr (GError) error = NULL;
 
   read_precision (r);
+  read_loss_scaling (r);
   read_software (r);
   read_zero (r);
   read_recompute (r);

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "learn/loss_scale.h"
+#include "base/loss_scale.h"
 #include "learn/optimizer.h"
 #include "learn/rate.h"
 #include "learn/staleness.h"

@@ -1,5 +1,5 @@
 /* The automaton of dynamic loss scaling, see loss_scale.h. */
-#include "learn/loss_scale.h"
+#include "base/loss_scale.h"
 
 #include "base/assert.h"
 
