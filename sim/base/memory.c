@@ -37,3 +37,10 @@ void ls_memory_reserve (GArray *array, guint n) {
   array->len = len;
   ls_memory_advise (array->data, (gsize) n * g_array_get_element_size (array));
 }
+
+gpointer ls_memory_new0 (gsize n, gsize size) {
+  /* A block this large comes from a mapping of zeros that nothing has touched yet. */
+  gpointer data = g_malloc0_n (n, size);
+  ls_memory_advise (data, n * size);
+  return data;
+}

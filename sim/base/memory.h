@@ -8,6 +8,8 @@
 
 /* `data` of `bytes` will be written from end to end; nothing happens below 1 MB. */
 void ls_memory_advise (gpointer data, gsize bytes);
+/* `n` elements of zeros, advised on; g_free (). */
+gpointer ls_memory_new0 (gsize n, gsize size);
 /* Room for `n` elements in all; the array does not clear what it grows by. */
 void ls_memory_reserve (GArray *array, guint n);
 /* Appends one element, and advises on the new block when the array has moved to a larger one. */

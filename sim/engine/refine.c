@@ -7,6 +7,7 @@
 #include "engine/refine.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 
 typedef struct {
   guint32 a, b;
@@ -84,6 +85,7 @@ void ls_refinement_reserve (LsRefinement *refinement, guint32 n_edges) {
     return;
   refinement->edges_size = n_edges;
   refinement->edges = g_renew (Edge, refinement->edges, n_edges);
+  ls_memory_advise (refinement->edges, (gsize) n_edges * sizeof *refinement->edges);
 }
 
 void ls_refinement_add_edge (LsRefinement *refinement, guint32 a, guint32 b, guint64 label) {
@@ -136,7 +138,7 @@ static void make_arcs (Work *work, const LsRefinement *refinement) {
   g_autofree guint32 *next = g_new0 (guint32, (gsize) n + 1);
 
   work->first_arc = g_new0 (guint32, (gsize) n + 1);
-  work->arcs = g_new0 (Arc, 2 * (gsize) n_edges + 1);
+  work->arcs = ls_memory_new0 (2 * (gsize) n_edges + 1, sizeof (Arc));
   for (guint32 i = 0; i < n_edges; i++) {
     work->first_arc[edges[i].a + 1]++;
     work->first_arc[edges[i].b + 1]++;
@@ -195,7 +197,7 @@ static guint32 new_class (Work *work, guint32 begin, guint32 end) {
 }
 
 static void start_classes (Work *work, const LsRefinement *refinement) {
-  g_autofree Reached *nodes = g_new (Reached, MAX (work->n, 1u));
+  g_autofree Reached *nodes = ls_memory_new0 (MAX (work->n, 1u), sizeof (Reached));
   for (guint32 v = 0; v < work->n; v++)
     nodes[v] = (Reached){{refinement->labels[v], 0}, v};
   g_qsort_with_data (nodes, (gint) work->n, sizeof *nodes, compare_reached, NULL);
@@ -312,10 +314,10 @@ static void refine (Work *work) {
 guint32 ls_refinement_run (LsRefinement *refinement, guint32 *class_of) {
   guint32 n = refinement->n;
   Work work = {.n = n,
-               .order = g_new0 (guint32, MAX (n, 1u)),
-               .place = g_new0 (guint32, MAX (n, 1u)),
+               .order = ls_memory_new0 (MAX (n, 1u), sizeof (guint32)),
+               .place = ls_memory_new0 (MAX (n, 1u), sizeof (guint32)),
                .class_of = class_of,
-               .sums = g_new0 (Sum, MAX (n, 1u)),
+               .sums = ls_memory_new0 (MAX (n, 1u), sizeof (Sum)),
                .classes = g_array_new (FALSE, FALSE, sizeof (Class)),
                .queue = g_array_new (FALSE, FALSE, sizeof (guint32)),
                .reached = g_array_new (FALSE, FALSE, sizeof (guint32)),

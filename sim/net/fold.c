@@ -5,6 +5,7 @@
  * how a unit uses them is in the label of its edge to the owner.
  */
 #include "base/assert.h"
+#include "base/memory.h"
 #include "engine/refine.h"
 #include "net/ample.h"
 #include "net/fold_private.h"
@@ -21,22 +22,17 @@ static gboolean is_memory (const LsNetResource *resource) {
 
 static void read_resources (LsFold *fold) {
   guint n = fold->n_resources = ls_net_n_resources (fold->net), size = MAX (n, 1u);
-  fold->owner = g_new (guint32, size);
-  fold->role = g_new0 (guint32, size);
-  fold->demand = g_new0 (guint64, size);
-  fold->capacity = g_new (gint64, size);
-  fold->ample = g_new (guint8, size);
-  fold->counts = g_new0 (guint8, size);
-  fold->vertex = g_new (guint32, size);
-  fold->engine_number = g_new (guint32, size);
+  fold->resource = ls_memory_new0 (size, sizeof *fold->resource);
+  fold->engine_number = ls_memory_new0 (size, sizeof (guint32));
   fold->cores = g_new (guint32, MAX (ls_cluster_n_nodes (fold->cluster), 1u));
   fold->sm = g_new (guint32, MAX (ls_cluster_n_gpus (fold->cluster), 1u));
   for (guint r = 0; r < n; r++) {
     const LsNetResource *resource = ls_net_resource (fold->net, r);
-    fold->owner[r] = fold->vertex[r] = fold->engine_number[r] = LS_FOLD_NONE;
-    fold->ample[r] = ls_topology_is_ample (ls_net_topology (fold->net), r) ? 1 : 0;
-    fold->any_narrow = fold->any_narrow || (resource->kind == LS_RESOURCE_TRUNK && !fold->ample[r]);
-    fold->capacity[r] = ls_rate_from_per_s (resource->per_s) / (is_memory (resource) ? 2 : 1);
+    LsFoldResource *known = &fold->resource[r];
+    known->owner = known->vertex = fold->engine_number[r] = LS_FOLD_NONE;
+    known->ample = ls_topology_is_ample (ls_net_topology (fold->net), r) ? 1 : 0;
+    fold->any_narrow = fold->any_narrow || (resource->kind == LS_RESOURCE_TRUNK && !known->ample);
+    known->capacity = ls_rate_from_per_s (resource->per_s) / (is_memory (resource) ? 2 : 1);
     if (resource->kind == LS_RESOURCE_CORES)
       fold->cores[resource->node] = r;
     if (resource->kind == LS_RESOURCE_SM)
@@ -46,13 +42,13 @@ static void read_resources (LsFold *fold) {
 
 /* Can the resource change what happens? */
 static gboolean may_matter (const LsFold *fold, guint r) {
-  if (fold->demand[r] == 0 || fold->ample[r])
+  if (fold->resource[r].demand == 0 || fold->resource[r].ample)
     return FALSE;
   const LsNetResource *resource = ls_net_resource (fold->net, r);
   if (resource->kind == LS_RESOURCE_HBM ||
       (resource->kind == LS_RESOURCE_HOST_MEMORY && fold->any_host))
     return TRUE;
-  return fold->demand[r] > (guint64) fold->capacity[r];
+  return fold->resource[r].demand > (guint64) fold->resource[r].capacity;
 }
 
 /* --- the graph -------------------------------------------------------------------------------- */
@@ -60,16 +56,17 @@ static gboolean may_matter (const LsFold *fold, guint r) {
 static guint32 add_vertices (LsFold *fold) {
   guint32 next = fold->input.n_ranks + fold->units->len;
   for (guint r = 0; r < fold->n_resources; r++) {
-    fold->counts[r] = may_matter (fold, r) ? 1 : 0;
-    if (fold->counts[r] && fold->owner[r] == LS_FOLD_NONE)
-      fold->vertex[r] = next++;
+    fold->resource[r].counts = may_matter (fold, r) ? 1 : 0;
+    if (fold->resource[r].counts && fold->resource[r].owner == LS_FOLD_NONE)
+      fold->resource[r].vertex = next++;
   }
   if (!fold->any_host)
     return next;
   for (guint32 rank = 0; rank < fold->input.n_ranks; rank++) {
     guint r = fold->cores[ls_cluster_gpu_node (fold->cluster, fold->input.gpu_of_rank[rank])];
-    if (fold->kinds[fold->input.kind_of_rank[rank]].host && fold->vertex[r] == LS_FOLD_NONE)
-      fold->vertex[r] = next++;
+    if (fold->kinds[fold->input.kind_of_rank[rank]].host &&
+        fold->resource[r].vertex == LS_FOLD_NONE)
+      fold->resource[r].vertex = next++;
   }
   return next;
 }
@@ -79,7 +76,7 @@ static void label_ranks (const LsFold *fold, LsRefinement *graph) {
   for (guint32 rank = 0; rank < input->n_ranks; rank++) {
     guint gpu = input->gpu_of_rank[rank];
     guint64 label = mix (TAG_RANK, input->kind_of_rank[rank]);
-    label = mix (label, (guint64) fold->capacity[fold->sm[gpu] + 1]);
+    label = mix (label, (guint64) fold->resource[fold->sm[gpu] + 1].capacity);
     if (input->label_of_rank != NULL)
       label = mix (label, input->label_of_rank[rank]);
     ls_refinement_set_label (graph, rank, label);
@@ -88,14 +85,14 @@ static void label_ranks (const LsFold *fold, LsRefinement *graph) {
 
 static void label_resources (const LsFold *fold, LsRefinement *graph) {
   for (guint r = 0; r < fold->n_resources; r++)
-    if (fold->vertex[r] != LS_FOLD_NONE)
-      ls_refinement_set_label (graph, fold->vertex[r],
+    if (fold->resource[r].vertex != LS_FOLD_NONE)
+      ls_refinement_set_label (graph, fold->resource[r].vertex,
                                mix (mix (TAG_RESOURCE, ls_net_resource (fold->net, r)->kind),
-                                    (guint64) fold->capacity[r]));
+                                    (guint64) fold->resource[r].capacity));
 }
 
 static guint64 unit_label (const LsFold *fold, const LsFoldUnit *unit) {
-  guint64 label = mix (mix (TAG_UNIT, unit->label), ls_fold_unit_size (fold, unit));
+  guint64 label = mix (mix (TAG_UNIT, unit->touches->label), ls_fold_unit_size (fold, unit));
   if (unit->group == LS_FOLD_NONE)
     return label;
   const LsFoldGroup *group = &fold->input.groups[unit->group];
@@ -109,17 +106,17 @@ static void add_unit_edges (const LsFold *fold, LsRefinement *graph, guint32 num
   guint n = ls_fold_unit_size (fold, unit);
   gboolean owns = FALSE;
   ls_refinement_set_label (graph, vertex, unit_label (fold, unit));
-  for (guint32 i = 0; i < unit->n_touches; i++) {
-    const LsFoldTouch *touch = &g_array_index (fold->touches, LsFoldTouch, unit->first_touch + i);
-    guint32 r = touch->resource, owner = fold->owner[r];
-    if (!fold->counts[r])
+  for (guint32 i = 0; i < unit->touches->n; i++) {
+    const LsFoldTouch *touch = &unit->touches->touches[i];
+    const LsFoldResource *resource = &fold->resource[ls_fold_touched (fold, unit, touch)];
+    if (!resource->counts)
       continue;
-    if (owner == LS_FOLD_NONE) {
-      ls_refinement_add_edge (graph, vertex, fold->vertex[r], mix (TAG_UNIT, touch->hash));
+    if (resource->owner == LS_FOLD_NONE) {
+      ls_refinement_add_edge (graph, vertex, resource->vertex, mix (TAG_UNIT, touch->hash));
       continue;
     }
     owns = TRUE;
-    own[owner] += mix (mix (touch->hash, fold->role[r]), (guint64) fold->capacity[r]);
+    own[resource->owner] += mix (mix (touch->hash, resource->role), (guint64) resource->capacity);
   }
   const LsFoldGroup *group = unit->group == LS_FOLD_NONE ? NULL : &fold->input.groups[unit->group];
   /* A group of all ranks tells none from another. */
@@ -142,12 +139,12 @@ static void add_host_edges (const LsFold *fold, LsRefinement *graph) {
   for (guint32 rank = 0; fold->any_host && rank < fold->input.n_ranks; rank++) {
     guint r = fold->cores[ls_cluster_gpu_node (fold->cluster, fold->input.gpu_of_rank[rank])];
     if (fold->kinds[fold->input.kind_of_rank[rank]].host)
-      ls_refinement_add_edge (graph, rank, fold->vertex[r], TAG_HOST);
+      ls_refinement_add_edge (graph, rank, fold->resource[r].vertex, TAG_HOST);
   }
   /* Cores and memory of a host are one device; memory follows its cores in the net. */
   for (guint node = 0; fold->any_host && node < ls_cluster_n_nodes (fold->cluster); node++) {
-    guint32 cores = fold->vertex[fold->cores[node]];
-    guint32 memory = fold->vertex[fold->cores[node] + 1];
+    guint32 cores = fold->resource[fold->cores[node]].vertex;
+    guint32 memory = fold->resource[fold->cores[node] + 1].vertex;
     if (cores != LS_FOLD_NONE && memory != LS_FOLD_NONE)
       ls_refinement_add_edge (graph, cores, memory, TAG_MEMORY);
   }
@@ -274,14 +271,20 @@ static void check_channels (LsFold *fold) {
   }
 }
 
+static void free_touches (gpointer data) {
+  LsFoldTouches *touches = data;
+  g_free (touches->touches);
+  g_free (touches);
+}
+
 LsFold *ls_fold_new (const LsCluster *cluster, const LsFoldInput *input, const char **why) {
   g_autoptr (LsFold) fold = g_new0 (LsFold, 1);
   fold->cluster = cluster;
   fold->input = *input;
   fold->net = ls_net_new (cluster, NULL);
-  fold->units = g_array_sized_new (FALSE, FALSE, sizeof (LsFoldUnit), input->n_groups);
-  /* Some 30 per rank is what tensor, data and pipeline groups use. */
-  fold->touches = g_array_sized_new (FALSE, FALSE, sizeof (LsFoldTouch), 32 * input->n_ranks);
+  fold->units = g_array_new (FALSE, FALSE, sizeof (LsFoldUnit));
+  ls_memory_reserve (fold->units, input->n_groups);
+  fold->touches = g_ptr_array_new_with_free_func (free_touches);
   fold->transfers = g_ptr_array_new_with_free_func (g_free);
   fold->resources = g_array_new (FALSE, FALSE, sizeof (guint32));
   fold->groups = g_array_new (FALSE, FALSE, sizeof (guint32));
@@ -312,15 +315,21 @@ void ls_fold_free (LsFold *fold) {
       free_list (fold->contributors->pdata[i]);
     g_ptr_array_unref (fold->contributors);
   }
+  g_ptr_array_unref (fold->touches);
   ls_fold_kinds_free (fold->kinds, fold->input.n_kinds);
-  gpointer arrays[] = {fold->owner,         fold->role,           fold->demand,
-                       fold->capacity,      fold->ample,          fold->counts,
-                       fold->vertex,        fold->cores,          fold->sm,
-                       fold->class_of,      fold->lowest,         fold->size_of_class,
-                       fold->engine_number, fold->copies_of_class};
+  gpointer arrays[] = {fold->resource,
+                       fold->of_node,
+                       fold->first_of_node,
+                       fold->cores,
+                       fold->sm,
+                       fold->class_of,
+                       fold->lowest,
+                       fold->size_of_class,
+                       fold->engine_number,
+                       fold->copies_of_class};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_free (arrays[i]);
-  GArray *lists[] = {fold->units, fold->touches, fold->resources, fold->groups};
+  GArray *lists[] = {fold->units, fold->resources, fold->groups};
   for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
     g_array_unref (lists[i]);
   g_clear_pointer (&fold->channels, g_hash_table_unref);

@@ -13,9 +13,9 @@ static gboolean is_lowest (const LsFold *fold, guint32 vertex) {
 }
 
 static gboolean is_on_engine (const LsFold *fold, guint32 r) {
-  if (fold->owner[r] != LS_FOLD_NONE)
-    return is_lowest (fold, fold->owner[r]);
-  return fold->vertex[r] != LS_FOLD_NONE && is_lowest (fold, fold->vertex[r]);
+  if (fold->resource[r].owner != LS_FOLD_NONE)
+    return is_lowest (fold, fold->resource[r].owner);
+  return fold->resource[r].vertex != LS_FOLD_NONE && is_lowest (fold, fold->resource[r].vertex);
 }
 
 static void set_number (LsFold *fold, guint32 r, guint number) {
@@ -45,7 +45,7 @@ static guint32 node_of_rank (const LsFold *fold, guint32 rank) {
 static void set_host_weights (LsFold *fold, LsEngine *engine) {
   g_autofree guint32 *weights = g_new0 (guint32, fold->n_classes);
   for (guint32 rank = 0; rank < fold->input.n_ranks; rank++) {
-    guint32 cores = fold->vertex[fold->cores[node_of_rank (fold, rank)]];
+    guint32 cores = fold->resource[fold->cores[node_of_rank (fold, rank)]].vertex;
     if (cores != LS_FOLD_NONE && is_lowest (fold, cores))
       weights[fold->class_of[rank]]++;
   }
@@ -65,17 +65,19 @@ static void add_ranks (LsFold *fold, LsEngine *engine) {
   }
   for (guint node = 0; node < ls_cluster_n_nodes (fold->cluster); node++) {
     guint32 r = fold->cores[node], memory = r + 1;
-    gboolean runs = fold->vertex[r] != LS_FOLD_NONE && is_lowest (fold, fold->vertex[r]);
-    gboolean moves = fold->vertex[memory] != LS_FOLD_NONE && is_lowest (fold, fold->vertex[memory]);
+    gboolean runs =
+        fold->resource[r].vertex != LS_FOLD_NONE && is_lowest (fold, fold->resource[r].vertex);
+    gboolean moves = fold->resource[memory].vertex != LS_FOLD_NONE &&
+                     is_lowest (fold, fold->resource[memory].vertex);
     if (!runs && !moves)
       continue;
     guint device = add_device (fold, engine, r, "host ", node);
     if (runs)
-      device_of_class[fold->class_of[fold->vertex[r]]] = device;
+      device_of_class[fold->class_of[fold->resource[r].vertex]] = device;
   }
   for (guint32 c = 0; c < fold->n_classes; c++) {
     guint32 rank = fold->rank_of_class[c], host = LS_NO_INDEX;
-    guint32 cores = fold->vertex[fold->cores[node_of_rank (fold, rank)]];
+    guint32 cores = fold->resource[fold->cores[node_of_rank (fold, rank)]].vertex;
     if (cores != LS_FOLD_NONE)
       host = device_of_class[fold->class_of[cores]];
     ls_engine_add_rank (engine, input->programs[input->kind_of_rank[rank]], devices[c], host);
@@ -85,9 +87,9 @@ static void add_ranks (LsFold *fold, LsEngine *engine) {
 }
 
 static void add_resources (LsFold *fold, LsEngine *engine) {
-  for (guint32 i = 0; i < fold->touches->len; i++) {
-    guint32 r = g_array_index (fold->touches, LsFoldTouch, i).resource;
-    if (fold->engine_number[r] != LS_FOLD_NONE || !is_on_engine (fold, r))
+  for (guint32 r = 0; r < fold->n_resources; r++) {
+    fold->resource[r].runs = fold->resource[r].used && is_on_engine (fold, r) ? 1 : 0;
+    if (fold->engine_number[r] != LS_FOLD_NONE || !fold->resource[r].runs)
       continue;
     const LsNetResource *resource = ls_net_resource (fold->net, r);
     if (resource->kind == LS_RESOURCE_HOST_MEMORY || resource->kind == LS_RESOURCE_HBM)
@@ -164,9 +166,8 @@ static void list_contributors (LsFold *fold) {
   for (guint32 number = 0; number < fold->units->len; number++) {
     const LsFoldUnit *unit = ls_fold_unit (fold, number);
     gboolean used = FALSE;
-    for (guint32 i = 0; i < unit->n_touches && !used; i++)
-      used = is_on_engine (
-          fold, g_array_index (fold->touches, LsFoldTouch, unit->first_touch + i).resource);
+    for (guint32 i = 0; i < unit->touches->n && !used; i++)
+      used = fold->resource[ls_fold_touched (fold, unit, &unit->touches->touches[i])].runs;
     if (!used)
       continue;
     gpointer *list =
@@ -199,22 +200,23 @@ static void add_usages (const LsFold *fold, const LsPhase *phase, GHashTable *in
 static guint32 stands_for (const LsFold *fold, guint32 r) {
   if (r == LS_FOLD_NONE || fold->engine_number[r] != LS_FOLD_NONE)
     return r == LS_FOLD_NONE ? r : fold->engine_number[r];
-  if (fold->vertex[r] != LS_FOLD_NONE) {
-    guint32 lowest = fold->lowest[fold->class_of[fold->vertex[r]]];
+  if (fold->resource[r].vertex != LS_FOLD_NONE) {
+    guint32 lowest = fold->lowest[fold->class_of[fold->resource[r].vertex]];
     for (guint32 number = 0; number < fold->resources->len; number++) {
       guint32 other = g_array_index (fold->resources, guint32, number);
-      if (other != LS_FOLD_NONE && fold->vertex[other] == lowest)
+      if (other != LS_FOLD_NONE && fold->resource[other].vertex == lowest)
         return number;
     }
     return LS_FOLD_NONE;
   }
-  if (fold->owner[r] == LS_FOLD_NONE)
+  if (fold->resource[r].owner == LS_FOLD_NONE)
     return LS_FOLD_NONE;
-  guint32 owner = fold->lowest[fold->class_of[fold->owner[r]]];
+  guint32 owner = fold->lowest[fold->class_of[fold->resource[r].owner]];
   for (guint32 number = 0; number < fold->resources->len; number++) {
     guint32 other = g_array_index (fold->resources, guint32, number);
-    if (other != LS_FOLD_NONE && fold->owner[other] == owner &&
-        fold->role[other] == fold->role[r] && fold->capacity[other] == fold->capacity[r])
+    if (other != LS_FOLD_NONE && fold->resource[other].owner == owner &&
+        fold->resource[other].role == fold->resource[r].role &&
+        fold->resource[other].capacity == fold->resource[r].capacity)
       return number;
   }
   return LS_FOLD_NONE;

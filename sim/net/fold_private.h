@@ -32,38 +32,56 @@ typedef struct {
 
 /* The transfers of a unit use a resource. */
 typedef struct {
-  guint32 resource;
-  guint64 hash; /* how much, in which phases of which transfers */
+  guint32
+      member;    /* of the unit, on whose node it is; LS_FOLD_NONE: `at` is its number in the net */
+  guint32 at;    /* its number in the node */
+  guint32 owner; /* the one member that uses it; LS_FOLD_NONE: several, or nobody's */
+  guint64 hash;  /* how much, in which phases of which transfers */
+  guint64 need;  /* the greatest rate at which the unit can load it, saturating */
 } LsFoldTouch;
+
+/* What a unit uses: one record for all units that are alike. */
+typedef struct {
+  guint64 label; /* what its transfers are */
+  guint32 n;
+  LsFoldTouch *touches; /* by member */
+} LsFoldTouches;
 
 /* A group whose members communicate, or one rank that copies. */
 typedef struct {
   guint32 group; /* of the input; LS_FOLD_NONE: copies of `rank` */
   guint32 rank;
-  guint32 first_touch, n_touches;
-  guint64 label;
+  const LsFoldTouches *touches;
   gboolean sends;
 } LsFoldUnit;
+
+/* What is known of a resource of the net; small, because each unit looks at those that it uses. */
+typedef struct {
+  guint64 demand;  /* of all units at full rate, saturating */
+  gint64 capacity; /* fixed point; of memories, half */
+  guint32 owner;   /* the rank whose units alone use it; LS_FOLD_NONE: several */
+  guint32 role;    /* which of its owner's */
+  guint32 vertex;  /* of the graph; LS_FOLD_NONE: none */
+  guint8 used;     /* some unit uses it */
+  guint8 ample;    /* it cannot matter */
+  guint8 counts;   /* it can: it is in the graph */
+  guint8 runs;     /* it stands for its class on the engine */
+} LsFoldResource;
 
 struct LsFold {
   const LsCluster *cluster;
   LsFoldInput input; /* arrays borrowed */
   LsNet *net;
   LsFoldKind *kinds;
-  GArray *units;   /* LsFoldUnit */
-  GArray *touches; /* LsFoldTouch */
-  const char *why; /* it cannot be folded */
-  /* by resource of the net */
-  guint n_resources;
-  guint32 *owner;   /* the rank whose units alone use it; LS_FOLD_NONE: several */
-  guint32 *role;    /* which of its owner's */
-  guint64 *demand;  /* of all units at full rate, saturating */
-  gint64 *capacity; /* fixed point; of memories, half */
-  guint8 *ample;    /* it cannot matter */
-  guint8 *counts;   /* it can: it is in the graph */
-  guint32 *vertex;  /* of the graph; LS_FOLD_NONE: none */
-  guint32 *cores;   /* by node: its cores */
-  guint32 *sm;      /* by GPU */
+  GArray *units;            /* LsFoldUnit */
+  GPtrArray *touches;       /* LsFoldTouches */
+  const char *why;          /* it cannot be folded */
+  guint n_resources;        /* of the net */
+  LsFoldResource *resource; /* by number in the net */
+  guint32 *of_node;         /* resources by node: those of node i from first_of_node[i] on */
+  guint32 *first_of_node;
+  guint32 *cores; /* by node: its cores */
+  guint32 *sm;    /* by GPU */
   gboolean any_host;
   gboolean any_narrow; /* a trunk that is not ample */
   /* the classes */
@@ -104,6 +122,15 @@ static inline guint ls_fold_unit_size (const LsFold *fold, const LsFoldUnit *uni
 }
 static inline guint ls_fold_unit_member (const LsFold *fold, const LsFoldUnit *unit, guint i) {
   return unit->group == LS_FOLD_NONE ? unit->rank : fold->input.groups[unit->group].ranks[i];
+}
+
+/* The resource that a touch of the unit means. */
+static inline guint32 ls_fold_touched (const LsFold *fold, const LsFoldUnit *unit,
+                                       const LsFoldTouch *touch) {
+  if (touch->member == LS_FOLD_NONE)
+    return touch->at;
+  guint gpu = fold->input.gpu_of_rank[ls_fold_unit_member (fold, unit, touch->member)];
+  return fold->of_node[fold->first_of_node[ls_cluster_gpu_node (fold->cluster, gpu)] + touch->at];
 }
 
 /* fold_uses.c */

@@ -10,9 +10,8 @@
  *             pod; and where trunks matter, groups inside one node only.
  * Cost:       one template per transfer of each unit that has no like.
  */
-#include <string.h>
-
 #include "base/assert.h"
+#include "base/memory.h"
 #include "engine/refine.h"
 #include "net/ample.h"
 #include "net/fold_private.h"
@@ -22,11 +21,7 @@
 /* A unit's use of its nodes' resources. */
 typedef struct {
   guint64 key[3];
-  guint64 label;
-  guint32 n;
-  guint32 *members;  /* position of a member on the resource's node */
-  guint32 *ordinals; /* of the resource in its node */
-  guint64 *hashes, *needs;
+  const LsFoldTouches *touches;
 } Like;
 
 typedef struct {
@@ -36,21 +31,20 @@ typedef struct {
   GArray *touched;      /* guint32 */
   guint64 label;
   /* Who is in the unit at hand. */
-  guint32 *unit_of_rank;   /* + 1 */
-  guint32 *unit_of_node;   /* + 1 */
-  guint32 *member_on_node; /* LS_FOLD_NONE: several */
-  guint32 *owned;          /* by rank: how many it owns */
-  guint8 *known_owner;     /* by resource */
+  guint32 *unit_of_rank;     /* + 1 */
+  guint32 *unit_of_node;     /* + 1 */
+  guint32 *member_on_node;   /* its position; LS_FOLD_NONE: several */
+  guint32 *position_on_node; /* of the last there */
+  guint32 *position;         /* by rank: its last, in the unit at hand */
+  guint32 *owned;            /* by rank: how many it owns */
   guint32 *rank_of_gpu;
-  /* Nodes as lists of resources. */
-  guint32 *first_of_node, *of_node, *ordinal;
+  guint32 *ordinal; /* of a resource in its node */
   guint64 *node_type;
   GHashTable *likes;
   /* Where nodes stand in their fabric, and the numbers of that in the unit at hand. */
   LsStand *stands;
   guint8 *stands_known;
   guint32 *block_number, *pod_number, *block_stamp, *pod_stamp, stamp;
-  guint32 *position_on_node, *node_stamp; /* of the last member of the unit there */
 } Scan;
 
 /* --- transfers -------------------------------------------------------------------------------- */
@@ -80,8 +74,9 @@ gint64 ls_fold_alone_rate (const LsFold *fold, const LsPhase *phase, guint32 *bo
   gint64 rate = phase->rate_cap > 0 ? phase->rate_cap : LS_RATE_MAX;
   *bottleneck = LS_FOLD_NONE;
   for (guint32 i = 0; i < phase->n_usages; i++) {
-    LsInt128 alone = ((LsInt128) fold->capacity[phase->usages[i].resource] << LS_USAGE_BITS) /
-                     phase->usages[i].usage;
+    LsInt128 alone =
+        ((LsInt128) fold->resource[phase->usages[i].resource].capacity << LS_USAGE_BITS) /
+        phase->usages[i].usage;
     if (alone < rate) {
       rate = (gint64) alone;
       *bottleneck = phase->usages[i].resource;
@@ -96,7 +91,7 @@ static guint64 add_saturating (guint64 a, guint64 b) {
 
 static void add_usage (Scan *scan, const LsUsage *usage, guint64 seed, gint64 rate, guint times) {
   guint32 r = usage->resource;
-  if (scan->fold->ample[r])
+  if (scan->fold->resource[r].ample)
     return;
   if (scan->hash[r] == 0)
     g_array_append_val (scan->touched, r);
@@ -181,11 +176,14 @@ static void mark_members (Scan *scan, const LsFoldUnit *unit, guint32 number) {
     guint32 rank = ls_fold_unit_member (fold, unit, i);
     guint node = ls_cluster_gpu_node (fold->cluster, fold->input.gpu_of_rank[rank]);
     scan->unit_of_rank[rank] = number + 1;
-    scan->member_on_node[node] = scan->unit_of_node[node] == number + 1 ? LS_FOLD_NONE : rank;
+    scan->position[rank] = i;
+    scan->member_on_node[node] = scan->unit_of_node[node] == number + 1 ? LS_FOLD_NONE : i;
     scan->unit_of_node[node] = number + 1;
+    scan->position_on_node[node] = i;
   }
 }
 
+/* Position of the one member that uses the resource. */
 static guint32 owner_in_unit (const Scan *scan, guint32 r, guint32 number) {
   const LsNetResource *resource = ls_net_resource (scan->fold->net, r);
   if (resource->kind == LS_RESOURCE_HOST_MEMORY || resource->kind == LS_RESOURCE_CORES ||
@@ -193,23 +191,41 @@ static guint32 owner_in_unit (const Scan *scan, guint32 r, guint32 number) {
     return LS_FOLD_NONE;
   if (resource->gpu >= 0) {
     guint32 rank = scan->rank_of_gpu[resource->gpu];
-    return rank != LS_FOLD_NONE && scan->unit_of_rank[rank] == number + 1 ? rank : LS_FOLD_NONE;
+    return rank != LS_FOLD_NONE && scan->unit_of_rank[rank] == number + 1 ? scan->position[rank]
+                                                                          : LS_FOLD_NONE;
   }
   return scan->unit_of_node[resource->node] == number + 1 ? scan->member_on_node[resource->node]
                                                           : LS_FOLD_NONE;
 }
 
-static void note_owner (Scan *scan, guint32 r, guint32 number) {
-  LsFold *fold = scan->fold;
-  guint32 owner = owner_in_unit (scan, r, number);
-  if (!scan->known_owner[r]) {
-    scan->known_owner[r] = TRUE;
-    fold->owner[r] = owner;
+static void note_owner (Scan *scan, LsFoldResource *resource, guint32 owner) {
+  if (!resource->used) {
+    resource->used = 1;
+    resource->owner = owner;
     if (owner != LS_FOLD_NONE)
-      fold->role[r] = scan->owned[owner]++;
-  } else if (fold->owner[r] != owner) {
-    fold->owner[r] = LS_FOLD_NONE;
+      resource->role = scan->owned[owner]++;
+  } else if (resource->owner != owner) {
+    resource->owner = LS_FOLD_NONE;
   }
+}
+
+/* What the unit at hand was found to use, by numbers of the net. */
+static LsFoldTouches *list_touches (Scan *scan, guint32 number) {
+  LsFoldTouches *list = g_new (LsFoldTouches, 1);
+  guint32 n = scan->touched->len;
+  *list =
+      (LsFoldTouches){.label = scan->label, .n = n, .touches = g_new (LsFoldTouch, MAX (n, 1u))};
+  for (guint32 i = 0; i < n; i++) {
+    guint32 r = g_array_index (scan->touched, guint32, i);
+    list->touches[i] = (LsFoldTouch){.member = LS_FOLD_NONE,
+                                     .at = r,
+                                     .owner = owner_in_unit (scan, r, number),
+                                     .hash = scan->hash[r],
+                                     .need = add_saturating (scan->need[r], scan->most[r])};
+    scan->hash[r] = scan->need[r] = scan->most[r] = 0;
+  }
+  g_ptr_array_add (scan->fold->touches, list);
+  return list;
 }
 
 /* --- likes ------------------------------------------------------------------------------------ */
@@ -217,19 +233,19 @@ static void note_owner (Scan *scan, guint32 r, guint32 number) {
 static void list_nodes (Scan *scan) {
   LsFold *fold = scan->fold;
   guint nodes = ls_cluster_n_nodes (fold->cluster);
-  scan->first_of_node = g_new0 (guint32, nodes + 1);
+  fold->first_of_node = g_new0 (guint32, nodes + 1);
   g_autofree guint32 *next = g_new0 (guint32, nodes + 1);
-  scan->of_node = g_new (guint32, MAX (fold->n_resources, 1u));
-  scan->ordinal = g_new0 (guint32, MAX (fold->n_resources, 1u));
+  fold->of_node = ls_memory_new0 (MAX (fold->n_resources, 1u), sizeof (guint32));
+  scan->ordinal = ls_memory_new0 (MAX (fold->n_resources, 1u), sizeof (guint32));
   scan->node_type = g_new0 (guint64, MAX (nodes, 1u));
   for (guint r = 0; r < fold->n_resources; r++) {
     gint32 node = ls_net_resource (fold->net, r)->node;
     if (node >= 0)
-      scan->first_of_node[node + 1]++;
+      fold->first_of_node[node + 1]++;
   }
   for (guint node = 0; node < nodes; node++) {
-    next[node] = scan->first_of_node[node];
-    scan->first_of_node[node + 1] += scan->first_of_node[node];
+    next[node] = fold->first_of_node[node];
+    fold->first_of_node[node + 1] += fold->first_of_node[node];
     scan->node_type[node] = ls_cluster_node_group (fold->cluster, node) + 1;
   }
   for (guint r = 0; r < fold->n_resources; r++) {
@@ -237,9 +253,9 @@ static void list_nodes (Scan *scan) {
     if (node < 0)
       continue;
     guint32 at = next[node]++;
-    scan->of_node[at] = r;
-    scan->ordinal[r] = at - scan->first_of_node[node];
-    scan->node_type[node] = mix (scan->node_type[node], (guint64) fold->capacity[r]);
+    fold->of_node[at] = r;
+    scan->ordinal[r] = at - fold->first_of_node[node];
+    scan->node_type[node] = mix (scan->node_type[node], (guint64) fold->resource[r].capacity);
   }
 }
 
@@ -247,8 +263,8 @@ static void list_nodes (Scan *scan) {
 static void list_stands (Scan *scan) {
   const LsTopology *topology = ls_net_topology (scan->fold->net);
   guint n = MAX (ls_cluster_n_nodes (scan->fold->cluster), 1u);
-  guint32 **arrays[] = {&scan->block_number, &scan->block_stamp,      &scan->pod_number,
-                        &scan->pod_stamp,    &scan->position_on_node, &scan->node_stamp};
+  guint32 **arrays[] = {&scan->block_number, &scan->block_stamp, &scan->pod_number,
+                        &scan->pod_stamp};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     *arrays[i] = g_new0 (guint32, n);
   scan->stands = g_new0 (LsStand, n);
@@ -266,15 +282,6 @@ static guint like_hash (gconstpointer data) {
 static gboolean like_equal (gconstpointer a, gconstpointer b) {
   const Like *x = a, *y = b;
   return x->key[0] == y->key[0] && x->key[1] == y->key[1] && x->key[2] == y->key[2];
-}
-
-static void like_free (gpointer data) {
-  Like *like = data;
-  g_free (like->members);
-  g_free (like->ordinals);
-  g_free (like->hashes);
-  g_free (like->needs);
-  g_free (like);
 }
 
 /* A number for the node's leaf block or pod, counted from 1 in order of appearance in the unit at hand. */
@@ -328,88 +335,58 @@ static gboolean key_of (Scan *scan, const LsFoldUnit *unit, guint64 *key) {
   return TRUE;
 }
 
-static void remember (Scan *scan, const LsFoldUnit *unit, const guint64 *key) {
-  Like *like = g_new0 (Like, 1);
-  const LsFold *fold = scan->fold;
-  guint n = scan->touched->len;
-  memcpy (like->key, key, sizeof like->key);
-  like->label = scan->label;
-  like->n = n;
-  like->members = g_new (guint32, MAX (n, 1u));
-  like->ordinals = g_new (guint32, MAX (n, 1u));
-  like->hashes = g_new (guint64, MAX (n, 1u));
-  like->needs = g_new (guint64, MAX (n, 1u));
-  guint32 stamp = ++scan->stamp;
-  for (guint i = 0; i < ls_fold_unit_size (fold, unit); i++) {
-    guint gpu = fold->input.gpu_of_rank[ls_fold_unit_member (fold, unit, i)];
-    guint node = ls_cluster_gpu_node (fold->cluster, gpu);
-    scan->position_on_node[node] = i;
-    scan->node_stamp[node] = stamp;
-  }
-  for (guint i = 0; i < n; i++) {
-    guint32 r = g_array_index (scan->touched, guint32, i);
-    gint32 node = ls_net_resource (fold->net, r)->node;
-    if (node < 0 || scan->node_stamp[node] != stamp) {
-      like_free (like); /* it uses more than its nodes: the next one is looked at for itself */
-      return;
-    }
-    like->members[i] = scan->position_on_node[node];
-    like->ordinals[i] = scan->ordinal[r];
-    like->hashes[i] = scan->hash[r];
-    like->needs[i] = add_saturating (scan->need[r], scan->most[r]);
-  }
-  g_hash_table_add (scan->likes, like);
+static gint by_member (gconstpointer a, gconstpointer b, gpointer unused) {
+  const LsFoldTouch *x = a, *y = b;
+  (void) unused;
+  return (x->member > y->member) - (x->member < y->member);
 }
 
-static void take_over (Scan *scan, const LsFoldUnit *unit, const Like *like) {
+/* Names the resources by members and their nodes; FALSE: it uses more than those. */
+static gboolean make_relative (const Scan *scan, LsFoldTouches *list, guint32 number) {
   const LsFold *fold = scan->fold;
-  g_array_set_size (scan->touched, like->n);
-  guint32 *touched = (guint32 *) (gpointer) scan->touched->data;
-  scan->label = like->label;
-  for (guint32 i = 0; i < like->n; i++) {
-    guint rank = ls_fold_unit_member (fold, unit, like->members[i]);
-    guint node = ls_cluster_gpu_node (fold->cluster, fold->input.gpu_of_rank[rank]);
-    guint32 r = scan->of_node[scan->first_of_node[node] + like->ordinals[i]];
-    touched[i] = r;
-    scan->hash[r] = like->hashes[i];
-    scan->need[r] = like->needs[i];
+  for (guint32 i = 0; i < list->n; i++) {
+    gint32 node = ls_net_resource (fold->net, list->touches[i].at)->node;
+    if (node < 0 || scan->unit_of_node[node] != number + 1)
+      return FALSE;
   }
+  for (guint32 i = 0; i < list->n; i++) {
+    LsFoldTouch *touch = &list->touches[i];
+    touch->member = scan->position_on_node[ls_net_resource (fold->net, touch->at)->node];
+    touch->at = scan->ordinal[touch->at];
+  }
+  g_qsort_with_data (list->touches, (gint) list->n, sizeof *list->touches, by_member, NULL);
+  return TRUE;
 }
 
 /* --- units ------------------------------------------------------------------------------------ */
 
-static void look_at (Scan *scan, const LsFoldUnit *unit) {
-  Like wanted = {.n = 0};
+static const LsFoldTouches *look_at (Scan *scan, const LsFoldUnit *unit, guint32 number) {
+  Like wanted = {.touches = NULL};
   gboolean known = key_of (scan, unit, wanted.key);
   const Like *like = known ? g_hash_table_lookup (scan->likes, &wanted) : NULL;
-  if (like != NULL) {
-    take_over (scan, unit, like);
-    return;
-  }
+  if (like != NULL)
+    return like->touches;
   add_transfers (scan, unit);
   ls_net_drop_transfers (scan->fold->net);
-  if (known)
-    remember (scan, unit, wanted.key);
+  mark_members (scan, unit, number);
+  LsFoldTouches *touches = list_touches (scan, number);
+  if (known && make_relative (scan, touches, number)) {
+    wanted.touches = touches;
+    g_hash_table_add (scan->likes, g_memdup2 (&wanted, sizeof wanted));
+  }
+  return touches;
 }
 
 static void add_unit (Scan *scan, LsFoldUnit unit) {
   LsFold *fold = scan->fold;
-  guint32 number = fold->units->len;
-  unit.first_touch = fold->touches->len;
-  look_at (scan, &unit);
-  unit.n_touches = scan->touched->len;
-  unit.label = scan->label;
-  if (unit.n_touches > 0)
-    mark_members (scan, &unit, number);
-  g_array_set_size (fold->touches, unit.first_touch + unit.n_touches);
-  LsFoldTouch *touches = &g_array_index (fold->touches, LsFoldTouch, unit.first_touch);
-  for (guint i = 0; i < unit.n_touches; i++) {
-    guint32 r = g_array_index (scan->touched, guint32, i);
-    touches[i] = (LsFoldTouch){r, scan->hash[r]};
-    fold->demand[r] =
-        add_saturating (fold->demand[r], add_saturating (scan->need[r], scan->most[r]));
-    scan->hash[r] = scan->need[r] = scan->most[r] = 0;
-    note_owner (scan, r, number);
+  unit.touches = look_at (scan, &unit, fold->units->len);
+  for (guint32 i = 0; i < unit.touches->n; i++) {
+    const LsFoldTouch *touch = &unit.touches->touches[i];
+    LsFoldResource *resource = &fold->resource[ls_fold_touched (fold, &unit, touch)];
+    resource->demand = add_saturating (resource->demand, touch->need);
+    note_owner (scan, resource,
+                touch->owner == LS_FOLD_NONE ? LS_FOLD_NONE
+                                             : ls_fold_unit_member (fold, &unit, touch->owner));
   }
   g_array_append_val (fold->units, unit);
 }
@@ -429,13 +406,15 @@ static void add_group (Scan *scan, guint32 number) {
 }
 
 static void scan_clear (Scan *scan) {
-  gpointer arrays[] = {
-      scan->hash,         scan->need,           scan->most,         scan->unit_of_rank,
-      scan->unit_of_node, scan->member_on_node, scan->owned,        scan->known_owner,
-      scan->rank_of_gpu,  scan->first_of_node,  scan->of_node,      scan->ordinal,
-      scan->node_type,    scan->stands,         scan->stands_known, scan->block_number,
-      scan->block_stamp,  scan->pod_number,     scan->pod_stamp,    scan->position_on_node,
-      scan->node_stamp};
+  gpointer arrays[] = {scan->hash,         scan->need,
+                       scan->most,         scan->unit_of_rank,
+                       scan->unit_of_node, scan->member_on_node,
+                       scan->position,     scan->owned,
+                       scan->rank_of_gpu,  scan->position_on_node,
+                       scan->ordinal,      scan->node_type,
+                       scan->stands,       scan->stands_known,
+                       scan->block_number, scan->block_stamp,
+                       scan->pod_number,   scan->pod_stamp};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_free (arrays[i]);
   g_array_unref (scan->touched);
@@ -446,17 +425,18 @@ void ls_fold_add_units (LsFold *fold) {
   guint n = MAX (fold->n_resources, 1u), nodes = MAX (ls_cluster_n_nodes (fold->cluster), 1u);
   guint gpus = ls_cluster_n_gpus (fold->cluster);
   Scan scan = {.fold = fold,
-               .hash = g_new0 (guint64, n),
-               .need = g_new0 (guint64, n),
-               .most = g_new0 (guint64, n),
+               .hash = ls_memory_new0 (n, sizeof (guint64)),
+               .need = ls_memory_new0 (n, sizeof (guint64)),
+               .most = ls_memory_new0 (n, sizeof (guint64)),
                .touched = g_array_new (FALSE, FALSE, sizeof (guint32)),
                .unit_of_rank = g_new0 (guint32, fold->input.n_ranks),
                .unit_of_node = g_new0 (guint32, nodes),
                .member_on_node = g_new0 (guint32, nodes),
                .owned = g_new0 (guint32, fold->input.n_ranks),
-               .known_owner = g_new0 (guint8, n),
+               .position = g_new0 (guint32, fold->input.n_ranks),
+               .position_on_node = g_new0 (guint32, nodes),
                .rank_of_gpu = g_new (guint32, MAX (gpus, 1u)),
-               .likes = g_hash_table_new_full (like_hash, like_equal, like_free, NULL)};
+               .likes = g_hash_table_new_full (like_hash, like_equal, g_free, NULL)};
   for (guint gpu = 0; gpu < gpus; gpu++)
     scan.rank_of_gpu[gpu] = LS_FOLD_NONE;
   for (guint rank = 0; rank < fold->input.n_ranks; rank++)

@@ -3,6 +3,7 @@
 #include "net/topology.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "net/topology_build.h"
 
 #define KIND_NAME(id, word, tier, unit) word,
@@ -159,7 +160,8 @@ LsTopology *ls_topology_new (const LsCluster *cluster, LsEngine *engine) {
     ls_topology_plan_fabric (topology, f);
     size += trunks_of (&topology->fabrics[f]);
   }
-  topology->resources = g_array_sized_new (FALSE, FALSE, sizeof (LsNetResource), size + 2);
+  topology->resources = g_array_new (FALSE, FALSE, sizeof (LsNetResource));
+  ls_memory_reserve (topology->resources, size + 2);
   add_devices (topology);
   for (guint node = 0; node < topology->n_nodes; node++)
     ls_topology_add_node (topology, node);
