@@ -1,10 +1,13 @@
 /* Memory in large pieces: see memory.h. */
 #include "base/memory.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define LARGE_BYTES ((gsize) 1 << 20)
+#define HUGE_BYTES ((gsize) 2 << 20) /* a large page of x86-64 and most others */
 
 void ls_memory_advise (gpointer data, gsize bytes) {
 #ifdef MADV_HUGEPAGE
@@ -38,9 +41,23 @@ void ls_memory_reserve (GArray *array, guint n) {
   ls_memory_advise (array->data, (gsize) n * g_array_get_element_size (array));
 }
 
+gpointer ls_memory_new (gsize n, gsize size) {
+  const gsize bytes = n * size;
+  gpointer data;
+  g_assert (size == 0 || bytes / size == n);
+  if (bytes < LARGE_BYTES)
+    return g_malloc_n (n, size);
+  /* Whole large pages: at the ragged ends of a block there would be some hundred small ones. */
+  data = aligned_alloc (HUGE_BYTES, (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES);
+  if (data == NULL)
+    g_error ("out of memory: %" G_GSIZE_FORMAT " bytes", bytes);
+  ls_memory_advise (data, bytes);
+  return data;
+}
+
 gpointer ls_memory_new0 (gsize n, gsize size) {
-  /* A block this large comes from a mapping of zeros that nothing has touched yet. */
-  gpointer data = g_malloc0_n (n, size);
-  ls_memory_advise (data, n * size);
+  gpointer data = ls_memory_new (n, size);
+  if (n * size > 0)
+    memset (data, 0, n * size);
   return data;
 }

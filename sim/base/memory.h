@@ -8,7 +8,8 @@
 
 /* `data` of `bytes` will be written from end to end; nothing happens below 1 MB. */
 void ls_memory_advise (gpointer data, gsize bytes);
-/* `n` elements of zeros, advised on; g_free (). */
+/* `n` elements, in large pages where they are that many; _new0: of zeros. Freed with g_free (). */
+gpointer ls_memory_new (gsize n, gsize size);
 gpointer ls_memory_new0 (gsize n, gsize size);
 /* Room for `n` elements in all; the array does not clear what it grows by. */
 void ls_memory_reserve (GArray *array, guint n);

@@ -63,7 +63,7 @@ typedef struct {
 LsRefinement *ls_refinement_new (guint32 n_nodes) {
   LsRefinement *refinement = g_new0 (LsRefinement, 1);
   refinement->n = n_nodes;
-  refinement->labels = g_new0 (guint64, MAX (n_nodes, 1u));
+  refinement->labels = ls_memory_new0 (MAX (n_nodes, 1u), sizeof (guint64));
   return refinement;
 }
 
@@ -135,10 +135,10 @@ static void make_arcs (Work *work, const LsRefinement *refinement) {
   const Edge *edges = refinement->edges;
   guint32 n = work->n, n_edges = refinement->n_edges;
   Labels labels = {.values = g_array_new (FALSE, FALSE, sizeof (guint64))};
-  g_autofree guint32 *next = g_new0 (guint32, (gsize) n + 1);
+  g_autofree guint32 *next = ls_memory_new0 ((gsize) n + 1, sizeof (guint32));
 
-  work->first_arc = g_new0 (guint32, (gsize) n + 1);
-  work->arcs = ls_memory_new0 (2 * (gsize) n_edges + 1, sizeof (Arc));
+  work->first_arc = ls_memory_new0 ((gsize) n + 1, sizeof (guint32));
+  work->arcs = ls_memory_new (2 * (gsize) n_edges + 1, sizeof (Arc));
   for (guint32 i = 0; i < n_edges; i++) {
     work->first_arc[edges[i].a + 1]++;
     work->first_arc[edges[i].b + 1]++;
@@ -197,7 +197,7 @@ static guint32 new_class (Work *work, guint32 begin, guint32 end) {
 }
 
 static void start_classes (Work *work, const LsRefinement *refinement) {
-  g_autofree Reached *nodes = ls_memory_new0 (MAX (work->n, 1u), sizeof (Reached));
+  g_autofree Reached *nodes = ls_memory_new (MAX (work->n, 1u), sizeof (Reached));
   for (guint32 v = 0; v < work->n; v++)
     nodes[v] = (Reached){{refinement->labels[v], 0}, v};
   g_qsort_with_data (nodes, (gint) work->n, sizeof *nodes, compare_reached, NULL);
@@ -314,8 +314,8 @@ static void refine (Work *work) {
 guint32 ls_refinement_run (LsRefinement *refinement, guint32 *class_of) {
   guint32 n = refinement->n;
   Work work = {.n = n,
-               .order = ls_memory_new0 (MAX (n, 1u), sizeof (guint32)),
-               .place = ls_memory_new0 (MAX (n, 1u), sizeof (guint32)),
+               .order = ls_memory_new (MAX (n, 1u), sizeof (guint32)),
+               .place = ls_memory_new (MAX (n, 1u), sizeof (guint32)),
                .class_of = class_of,
                .sums = ls_memory_new0 (MAX (n, 1u), sizeof (Sum)),
                .classes = g_array_new (FALSE, FALSE, sizeof (Class)),

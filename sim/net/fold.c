@@ -23,7 +23,7 @@ static gboolean is_memory (const LsNetResource *resource) {
 static void read_resources (LsFold *fold) {
   guint n = fold->n_resources = ls_net_n_resources (fold->net), size = MAX (n, 1u);
   fold->resource = ls_memory_new0 (size, sizeof *fold->resource);
-  fold->engine_number = ls_memory_new0 (size, sizeof (guint32));
+  fold->engine_number = ls_memory_new (size, sizeof (guint32));
   fold->cores = g_new (guint32, MAX (ls_cluster_n_nodes (fold->cluster), 1u));
   fold->sm = g_new (guint32, MAX (ls_cluster_n_gpus (fold->cluster), 1u));
   for (guint r = 0; r < n; r++) {
@@ -157,7 +157,7 @@ static LsRefinement *make_graph (LsFold *fold, guint32 *n) {
   for (guint32 unit = 0; unit < fold->units->len; unit++)
     edges += ls_fold_unit_size (fold, ls_fold_unit (fold, unit));
   ls_refinement_reserve (graph, (guint32) MIN (edges, (gsize) G_MAXINT32));
-  g_autofree guint64 *own = g_new0 (guint64, MAX (fold->input.n_ranks, 1u));
+  g_autofree guint64 *own = ls_memory_new0 (MAX (fold->input.n_ranks, 1u), sizeof (guint64));
   label_ranks (fold, graph);
   label_resources (fold, graph);
   for (guint32 unit = 0; unit < fold->units->len; unit++)
@@ -237,7 +237,7 @@ static void read_classes (LsFold *fold, guint32 n_vertices) {
 static void find_classes (LsFold *fold) {
   guint32 n;
   g_autoptr (LsRefinement) graph = make_graph (fold, &n);
-  fold->class_of = g_new (guint32, MAX (n, 1u));
+  fold->class_of = ls_memory_new (MAX (n, 1u), sizeof (guint32));
   do
     fold->n_vertex_classes = ls_refinement_run (graph, fold->class_of);
   while (order_differs (fold, graph, fold->n_vertex_classes));

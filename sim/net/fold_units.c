@@ -235,7 +235,7 @@ static void list_nodes (Scan *scan) {
   guint nodes = ls_cluster_n_nodes (fold->cluster);
   fold->first_of_node = g_new0 (guint32, nodes + 1);
   g_autofree guint32 *next = g_new0 (guint32, nodes + 1);
-  fold->of_node = ls_memory_new0 (MAX (fold->n_resources, 1u), sizeof (guint32));
+  fold->of_node = ls_memory_new (MAX (fold->n_resources, 1u), sizeof (guint32));
   scan->ordinal = ls_memory_new0 (MAX (fold->n_resources, 1u), sizeof (guint32));
   scan->node_type = g_new0 (guint64, MAX (nodes, 1u));
   for (guint r = 0; r < fold->n_resources; r++) {

@@ -2,8 +2,10 @@
 #include "net/net.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "base/time.h"
 #include "net/ample.h"
 #include "net/messages.h"
@@ -27,7 +29,9 @@ struct LsNet {
   GHashTable *transfers; /* Key -> LsTransfer */
   GHashTable *plans;     /* Key with descriptor 0 -> LsGroupPlans */
   GPtrArray *owned;      /* transfers and plans of single calls */
-  GPtrArray *owned_plans, *owned_copies;
+  GPtrArray *owned_copies;
+  GHashTable *plans_of_members; /* Members -> LsGroupPlans, for single calls */
+  guint n_members;              /* of all of them */
   LsNetModel model;
   guint *by_number; /* own index by engine number */
   guint n_numbers;
@@ -43,6 +47,31 @@ static guint key_hash (gconstpointer data) {
 static gboolean key_equal (gconstpointer a, gconstpointer b) {
   const Key *x = a, *y = b;
   return x->kind == y->kind && x->a == y->a && x->b == y->b && x->descriptor == y->descriptor;
+}
+
+/* GPUs of a group in order. */
+typedef struct {
+  guint n;
+  const guint *gpus;
+} Members;
+
+static guint members_hash (gconstpointer data) {
+  const Members *members = data;
+  guint64 mixed = members->n;
+  for (guint i = 0; i < members->n; i++)
+    mixed = (mixed ^ members->gpus[i]) * G_GUINT64_CONSTANT (0x9E3779B97F4A7C15);
+  return (guint) (mixed >> 32);
+}
+
+static gboolean members_equal (gconstpointer a, gconstpointer b) {
+  const Members *x = a, *y = b;
+  return x->n == y->n && memcmp (x->gpus, y->gpus, x->n * sizeof *x->gpus) == 0;
+}
+
+static void members_free (gpointer data) {
+  Members *members = data;
+  g_free ((gpointer) members->gpus);
+  g_free (members);
 }
 
 /* A transfer and what it borrows. */
@@ -79,7 +108,8 @@ LsNet *ls_net_new (const LsCluster *cluster, LsEngine *engine) {
   net->transfers = g_hash_table_new_full (key_hash, key_equal, g_free, transfer_free);
   net->plans = g_hash_table_new_full (key_hash, key_equal, g_free, plans_free);
   net->owned = g_ptr_array_new_with_free_func (transfer_free);
-  net->owned_plans = g_ptr_array_new_with_free_func (plans_free);
+  net->plans_of_members =
+      g_hash_table_new_full (members_hash, members_equal, members_free, plans_free);
   net->owned_copies = g_ptr_array_new_with_free_func (plan_free);
   guint n = ls_topology_n_resources (net->topology);
   for (guint i = 0; engine != NULL && i < n; i++)
@@ -87,7 +117,7 @@ LsNet *ls_net_new (const LsCluster *cluster, LsEngine *engine) {
       ls_engine_set_ample (engine, ls_net_resource (net, i)->number);
   for (guint i = 0; i < n; i++)
     net->n_numbers = MAX (net->n_numbers, ls_net_resource (net, i)->number + 1);
-  net->by_number = g_new (guint, MAX (1, net->n_numbers));
+  net->by_number = ls_memory_new (MAX (1, net->n_numbers), sizeof (guint));
   for (guint i = 0; i < net->n_numbers; i++)
     net->by_number[i] = LS_NO_NUMBER;
   for (guint i = 0; i < n; i++)
@@ -101,7 +131,7 @@ void ls_net_free (LsNet *net) {
   g_hash_table_unref (net->transfers);
   g_ptr_array_unref (net->owned);
   g_hash_table_unref (net->plans);
-  g_ptr_array_unref (net->owned_plans);
+  g_hash_table_unref (net->plans_of_members);
   g_ptr_array_unref (net->owned_copies);
   g_array_unref (net->descriptors);
   ls_usages_clear (&net->usages);
@@ -364,6 +394,22 @@ const LsExpander *ls_net_expander (void) {
 
 /* --- closed forms ----------------------------------------------------------------------------- */
 
+/* Members whose plans are kept from one single call to the next: some tens of megabytes. */
+#define KEPT_MEMBERS (1u << 16)
+
+static LsGroupPlans *plans_of_members (LsNet *net, const guint *gpus, guint n) {
+  const Members wanted = {.n = n, .gpus = gpus};
+  LsGroupPlans *plans = g_hash_table_lookup (net->plans_of_members, &wanted);
+  if (plans != NULL)
+    return plans;
+  Members *key = g_new (Members, 1);
+  *key = (Members){.n = n, .gpus = g_memdup2 (gpus, n * sizeof *gpus)};
+  plans = ls_group_plans_new (net->topology, gpus, n);
+  g_hash_table_insert (net->plans_of_members, key, plans);
+  net->n_members += n;
+  return plans;
+}
+
 const LsTransfer *ls_net_transfer (LsNet *net, const guint *gpus, guint n,
                                    const LsDescriptor *descriptor) {
   LsTransfer *transfer;
@@ -374,8 +420,7 @@ const LsTransfer *ls_net_transfer (LsNet *net, const guint *gpus, guint n,
     transfer = copy_transfer_new (net, gpus[0], descriptor);
   else {
     gboolean message = descriptor->op == LS_COLLECTIVE_SEND_RECV && n == 2;
-    LsGroupPlans *plans = ls_group_plans_new (net->topology, gpus, message ? 2 : n);
-    g_ptr_array_add (net->owned_plans, plans);
+    LsGroupPlans *plans = plans_of_members (net, gpus, message ? 2 : n);
     transfer = message ? message_transfer_new (net, plans, descriptor)
                        : group_transfer_new (net, plans, descriptor);
   }
@@ -385,7 +430,10 @@ const LsTransfer *ls_net_transfer (LsNet *net, const guint *gpus, guint n,
 
 void ls_net_drop_transfers (LsNet *net) {
   g_ptr_array_set_size (net->owned, 0);
-  g_ptr_array_set_size (net->owned_plans, 0);
+  if (net->n_members <= KEPT_MEMBERS)
+    return;
+  g_hash_table_remove_all (net->plans_of_members);
+  net->n_members = 0;
 }
 
 LsNetEstimate ls_net_estimate (LsNet *net, const guint *gpus, guint n,

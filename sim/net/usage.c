@@ -2,11 +2,12 @@
 #include "net/usage.h"
 
 #include "base/assert.h"
+#include "base/memory.h"
 
 void ls_usages_init (LsUsages *usages, guint n_resources) {
   *usages = (LsUsages){.n = n_resources,
-                       .amount = g_new0 (double, MAX (1, n_resources)),
-                       .touched = g_new (guint, MAX (1, n_resources))};
+                       .amount = ls_memory_new0 (MAX (1, n_resources), sizeof (double)),
+                       .touched = ls_memory_new (MAX (1, n_resources), sizeof (guint))};
 }
 
 void ls_usages_clear (LsUsages *usages) {

@@ -1,6 +1,7 @@
 /* Jobs as the input of a fold; see folding.h. */
 #include "train/folding.h"
 
+#include "base/memory.h"
 #include "engine/refine.h"
 
 static void add_groups (LsFolding *folding, const LsJobRun *run, LsFoldGroup *out) {
@@ -56,7 +57,7 @@ LsFolding *ls_folding_new (const LsCluster *cluster, const LsJobRun *jobs, guint
   folding->kind_of_rank = g_new (guint, n_ranks);
   folding->label_of_rank = g_new (guint64, n_ranks);
   folding->programs = g_new (LsProgram *, n_kinds);
-  folding->groups = g_new (LsFoldGroup, n_groups);
+  folding->groups = ls_memory_new (n_groups, sizeof (LsFoldGroup));
   for (guint j = 0, kind = 0, group = 0; j < n_jobs; j++) {
     const LsJob *job = jobs[j].job;
     add_ranks (folding, &jobs[j], j, kind, options);
