@@ -14,7 +14,7 @@ static gboolean find_gpu (const LsCluster *cluster, const char *word, guint *gpu
   }
   for (guint i = 0; i < ls_cluster_n_gpus (cluster); i++) {
     g_autofree char *node = ls_cluster_node_name (cluster, ls_cluster_gpu_node (cluster, i));
-    g_autofree char *name = g_strdup_printf ("%s/gpu%u", node, ls_cluster_gpu_local (cluster, i));
+    g_autofree char *name = ls_cluster_device_name (cluster, i);
 
     if (g_str_equal (name, word)) {
       *gpu = i;

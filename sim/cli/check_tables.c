@@ -201,6 +201,14 @@ static void append_coordinates (GString *out, const LsWorkload *w, const LsCoord
   }
 }
 
+/* "5"; under MIG "5/mig2". */
+static char *device_text (const LsCluster *cluster, guint gpu) {
+  const LsNodeSpec *node = ls_cluster_node (cluster, ls_cluster_gpu_node (cluster, gpu));
+  g_autofree char *name = ls_node_device_name (node, ls_cluster_gpu_local (cluster, gpu));
+
+  return g_strdup (name + strlen ("gpu"));
+}
+
 void ls_check_layout (GString *out, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
   guint before = first_rank (scenario, job), n_axes;
@@ -219,16 +227,27 @@ void ls_check_layout (GString *out, const LsScenario *scenario, guint job) {
         ls_cluster_node_name (scenario->cluster, ls_cluster_gpu_node (scenario->cluster, gpu));
     g_autofree char *layers = layers_text (w, at.stage);
 
-    g_string_append_printf (out, "%6u  %-12s %4u %-16s %6u %6u %6u %9s", before + rank, node,
-                            ls_cluster_gpu_local (scenario->cluster, gpu),
-                            ls_cluster_gpu (scenario->cluster, gpu)->name, at.tensor, at.data,
-                            at.stage, layers);
+    g_autofree char *device = device_text (scenario->cluster, gpu);
+
+    g_string_append_printf (out, "%6u  %-12s %4s %-16s %6u %6u %6u %9s", before + rank, node,
+                            device, ls_cluster_gpu (scenario->cluster, gpu)->name, at.tensor,
+                            at.data, at.stage, layers);
     append_coordinates (out, w, &at);
     for (guint i = 0; i < n_axes; i++)
       g_string_append_printf (out, "%s%u", i == 0 ? "   " : "/",
                               ls_layout_group (&w->layout, axes[i], rank));
     g_string_append_c (out, '\n');
   }
+}
+
+/* GPU of the node and, under MIG, the instance on it. */
+static void device_json (LsJson *json, const LsCluster *cluster, guint gpu) {
+  const LsNodeSpec *node = ls_cluster_node (cluster, ls_cluster_gpu_node (cluster, gpu));
+  const guint local = ls_cluster_gpu_local (cluster, gpu);
+
+  ls_json_integer (json, "gpu", ls_node_physical (node, local));
+  if (node->mig != NULL)
+    ls_json_integer (json, "mig", node->mig->instances[local].number);
 }
 
 void ls_check_layout_json (LsJson *json, const LsScenario *scenario, guint job) {
@@ -248,7 +267,7 @@ void ls_check_layout_json (LsJson *json, const LsScenario *scenario, guint job) 
     ls_json_string (json, "job", scenario->jobs[job].name);
     ls_json_integer (json, "job_rank", rank);
     ls_json_string (json, "node", node);
-    ls_json_integer (json, "gpu", ls_cluster_gpu_local (scenario->cluster, gpu));
+    device_json (json, scenario->cluster, gpu);
     ls_json_string (json, "type", ls_cluster_gpu (scenario->cluster, gpu)->name);
     ls_json_integer (json, "tensor", at.tensor);
     ls_json_integer (json, "data", at.data);

@@ -90,7 +90,12 @@ static void describe_rank (LsRecording *recording, guint rank) {
   out->job_rank = job_rank;
   out->role = "worker";
   out->node = (gint) ls_cluster_gpu_node (cluster, gpu);
-  out->device = (gint) ls_cluster_gpu_local (cluster, gpu);
+  const LsNodeSpec *spec = ls_cluster_node (cluster, (guint) out->node);
+  const guint local = ls_cluster_gpu_local (cluster, gpu);
+  out->device = (gint) ls_node_physical (spec, local);
+  if (spec->mig != NULL)
+    out->mig = own (recording, g_strdup_printf ("mig%u:%s", spec->mig->instances[local].number,
+                                                spec->mig->instances[local].profile->profile));
   out->class_id = ls_simulation_is_folded (recording->simulation)
                       ? ls_simulation_place (recording->simulation, rank)
                       : recording->first_kind[number] + kind;

@@ -72,7 +72,12 @@ static void read_trace (LsConfig *config) {
     ls_config_no_effect (config, "trace.steps", "trace.level is none");
 }
 
-/* No GPU has ranks of two jobs: each later job, by name, against those before. */
+/* May both have ranks on one GPU? */
+static gboolean may_share (const LsWorkload *a, const LsWorkload *b) {
+  return a->share != LS_SHARE_NONE && a->share == b->share;
+}
+
+/* No GPU has ranks of two jobs unless all of them share it: each later job, by name, against those before. */
 static gboolean keep_apart (LsScenario *scenario) {
   g_autofree guint *owner = g_new0 (guint, MAX (ls_cluster_n_gpus (scenario->cluster), 1u));
   gboolean good = TRUE;
@@ -88,16 +93,60 @@ static gboolean keep_apart (LsScenario *scenario) {
         owner[gpu] = j + 1;
         continue;
       }
-      node = ls_cluster_node_name (scenario->cluster, ls_cluster_gpu_node (scenario->cluster, gpu));
+      if (may_share (scenario->jobs[owner[gpu] - 1].workload, workload))
+        continue;
+      node = ls_cluster_device_name (scenario->cluster, gpu);
       ls_config_error_at (scenario->config, scenario->errors, "jobs",
-                          "jobs %s and %s both have a rank on %s/gpu%u; give each a placement",
-                          scenario->jobs[owner[gpu] - 1].name, scenario->jobs[j].name, node,
-                          ls_cluster_gpu_local (scenario->cluster, gpu));
+                          "jobs %s and %s both have a rank on %s; give each a placement, "
+                          "or let both share it (placement.share)",
+                          scenario->jobs[owner[gpu] - 1].name, scenario->jobs[j].name, node);
       good = FALSE;
       break;
     }
   }
   return good;
+}
+
+static gboolean overlap (const LsWorkload *a, const LsWorkload *b) {
+  for (guint i = 0; i < a->layout.ranks; i++)
+    for (guint k = 0; k < b->layout.ranks; k++)
+      if (a->gpu_of_rank[i] == b->gpu_of_rank[k])
+        return TRUE;
+  return FALSE;
+}
+
+/* What jobs that share GPUs leave to each other of the memory: at most, as if the fullest rank of each lay
+ * where the others are. */
+static void share_memory (LsScenario *scenario) {
+  g_autofree gint64 *held = g_new0 (gint64, scenario->n_jobs);
+
+  for (guint j = 0; j < scenario->n_jobs; j++) {
+    LsMemoryEstimate one;
+    if (scenario->jobs[j].workload->share == LS_SHARE_NONE)
+      continue;
+    one = ls_scenario_fullest (scenario, j);
+    held[j] = one.reserved_bytes + one.context_bytes + one.communication_bytes;
+  }
+  for (guint j = 0; j < scenario->n_jobs; j++) {
+    LsWorkload *own = scenario->jobs[j].workload;
+    gboolean shared = FALSE;
+
+    for (guint k = 0; k < scenario->n_jobs && own->share != LS_SHARE_NONE; k++)
+      if (k != j && scenario->jobs[k].workload->share == own->share &&
+          overlap (own, scenario->jobs[k].workload)) {
+        own->others_bytes += held[k];
+        shared = TRUE;
+      }
+    if (!shared) {
+      g_autofree char *path =
+          ls_config_path ("jobs", scenario->jobs[j].name, "workload", "placement", "share", NULL);
+      g_autofree char *of_job =
+          ls_config_path ("jobs", scenario->jobs[j].name, "placement", "share", NULL);
+      ls_config_no_effect (scenario->config, path, "no other job is on its GPUs");
+      ls_config_no_effect (scenario->config, of_job, "no other job is on its GPUs");
+      own->share = LS_SHARE_NONE;
+    }
+  }
 }
 
 /* One workload after another, by name. */
@@ -128,8 +177,10 @@ static void read_jobs (LsScenario *scenario) {
                           scenario->jobs[j].name);
       good = FALSE;
     }
-  if (good && scenario->n_jobs > 0 && keep_apart (scenario))
+  if (good && scenario->n_jobs > 0 && keep_apart (scenario)) {
     scenario->workload = scenario->jobs[0].workload;
+    share_memory (scenario);
+  }
 }
 
 /* The campaign of the one job that the scenario has. */

@@ -111,7 +111,12 @@ static void describe_ranks (LsUpdateRecording *recording) {
     }
     guint gpu = ls_update_run_gpus (run, rank / per_worker)[rank % per_worker];
     out->node = (gint) ls_cluster_gpu_node (cluster, gpu);
-    out->device = (gint) ls_cluster_gpu_local (cluster, gpu);
+    const LsNodeSpec *spec = ls_cluster_node (cluster, (guint) out->node);
+    const guint local = ls_cluster_gpu_local (cluster, gpu);
+    out->device = (gint) ls_node_physical (spec, local);
+    if (spec->mig != NULL)
+      out->mig = own (recording, g_strdup_printf ("mig%u:%s", spec->mig->instances[local].number,
+                                                  spec->mig->instances[local].profile->profile));
     out->dp = (gint) (rank / per_worker);
     if (ls_update_run_replicas (run) != NULL) {
       const LsJob *job = ls_replicas_job (ls_update_run_replicas (run), rank / per_worker);

@@ -12,7 +12,7 @@
 
 static const LsCatalogue *const catalogues[] = {
     &ls_gpu_catalogue,    &ls_node_catalogue,   &ls_link_catalogue,     &ls_nic_catalogue,
-    &ls_switch_catalogue, &ls_format_catalogue, &ls_software_catalogue,
+    &ls_switch_catalogue, &ls_format_catalogue, &ls_software_catalogue, &ls_mig_catalogue,
 };
 
 guint ls_catalogue_count (void) {

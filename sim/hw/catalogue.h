@@ -7,7 +7,7 @@
 
 typedef struct {
   const char *noun;    /* for messages: "GPU", "node", ... */
-  const char *kind;    /* "gpus", "nodes", "links", "nics", "switches", "formats", "software" */
+  const char *kind;    /* "gpus", "nodes", "links", "nics", "switches", "formats", "software", "mig" */
   const char *summary; /* one line for help */
   guint (*count) (void);
   const char *(*name) (guint row);
@@ -18,7 +18,7 @@ typedef struct {
 } LsCatalogue;
 
 extern const LsCatalogue ls_gpu_catalogue, ls_node_catalogue, ls_link_catalogue, ls_nic_catalogue,
-    ls_switch_catalogue, ls_format_catalogue, ls_software_catalogue;
+    ls_switch_catalogue, ls_format_catalogue, ls_software_catalogue, ls_mig_catalogue;
 
 guint ls_catalogue_count (void);
 const LsCatalogue *ls_catalogue_get (guint i);

@@ -40,7 +40,7 @@ void ls_device_init (LsDevice *device, const LsAccelerator *accelerator, LsClock
       .sms = accelerator->sms,
       .kernel_overhead_s = tuning->kernel_overhead_s.value,
       .depth_ramp = tuning->depth_ramp.value,
-      .collective_sm_share = tuning->collective_sms.value / accelerator->sms,
+      .collective_sm_share = MIN (1.0, tuning->collective_sms.value / accelerator->sms),
       .collective_slowdown = tuning->collective_slowdown.value,
       .hbm_bytes = accelerator->hbm_bytes,
       .context_bytes = (gint64) tuning->context_bytes.value,

@@ -62,6 +62,7 @@ LsCluster *ls_cluster_new_from (const LsNodeGroup *groups, guint n_groups,
     require_node (&groups[i].node, n_fabrics);
     cluster->groups[i] = groups[i];
     cluster->groups[i].name = g_strdup (groups[i].name);
+    ls_mig_ref (groups[i].node.mig);
     for (guint j = 0; j < groups[i].node.n_nic_sets; j++)
       cluster->groups[i].node.nic_sets[j].name = g_strdup (groups[i].node.nic_sets[j].name);
   }
@@ -97,6 +98,7 @@ void ls_cluster_free (LsCluster *cluster) {
     return;
   for (guint i = 0; i < cluster->n_groups; i++) {
     g_free (cluster->groups[i].name);
+    ls_mig_unref (cluster->groups[i].node.mig);
     for (guint j = 0; j < cluster->groups[i].node.n_nic_sets; j++)
       g_free (cluster->groups[i].node.nic_sets[j].name);
   }
@@ -200,7 +202,42 @@ static const LsNodeGroup *group_of_gpu (const LsCluster *cluster, guint gpu) {
 }
 
 const LsAccelerator *ls_cluster_gpu (const LsCluster *cluster, guint gpu) {
-  return group_of_gpu (cluster, gpu)->node.gpu;
+  const LsNodeSpec *node = &group_of_gpu (cluster, gpu)->node;
+  return node->mig != NULL ? node->mig->instances[ls_cluster_gpu_local (cluster, gpu)].accelerator
+                           : node->gpu;
+}
+
+const LsDevice *ls_cluster_device (const LsCluster *cluster, guint gpu) {
+  const LsNodeSpec *node = &group_of_gpu (cluster, gpu)->node;
+  return node->mig != NULL ? &node->mig->instances[ls_cluster_gpu_local (cluster, gpu)].device
+                           : &node->device;
+}
+
+guint ls_node_n_physical (const LsNodeSpec *node) {
+  return node->mig != NULL ? node->mig->n_gpus : node->gpus;
+}
+
+guint ls_node_physical (const LsNodeSpec *node, guint local) {
+  return node->mig != NULL ? node->mig->instances[local].gpu : local;
+}
+
+guint ls_node_first_device (const LsNodeSpec *node, guint physical) {
+  return node->mig != NULL ? ls_mig_first (node->mig, physical) : physical;
+}
+
+char *ls_node_device_name (const LsNodeSpec *node, guint local) {
+  if (node->mig == NULL)
+    return g_strdup_printf ("gpu%u", local);
+  return g_strdup_printf ("gpu%u/mig%u", node->mig->instances[local].gpu,
+                          node->mig->instances[local].number);
+}
+
+char *ls_cluster_device_name (const LsCluster *cluster, guint gpu) {
+  guint node = ls_cluster_gpu_node (cluster, gpu);
+  g_autofree char *host = ls_cluster_node_name (cluster, node);
+  g_autofree char *device =
+      ls_node_device_name (ls_cluster_node (cluster, node), ls_cluster_gpu_local (cluster, gpu));
+  return g_strconcat (host, "/", device, NULL);
 }
 
 guint ls_cluster_gpu_node (const LsCluster *cluster, guint gpu) {
@@ -266,7 +303,9 @@ guint ls_node_adapters (const LsNodeSpec *node, guint fabric) {
 }
 
 guint ls_node_gpu_socket (const LsNodeSpec *node, guint local) {
-  return node->sockets > 1 ? (guint) ((guint64) local * node->sockets / node->gpus) : 0;
+  guint gpu = ls_node_physical (node, local);
+  return node->sockets > 1 ? (guint) ((guint64) gpu * node->sockets / ls_node_n_physical (node))
+                           : 0;
 }
 
 guint ls_node_nic_socket (const LsNodeSpec *node, const LsNicSet *set, guint nic) {

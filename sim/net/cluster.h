@@ -10,6 +10,7 @@
 
 #include "config/config.h"
 #include "hw/device.h"
+#include "hw/mig.h"
 #include "hw/nodes.h"
 #include "net/fabric.h"
 
@@ -28,7 +29,8 @@ typedef struct {
   const LsNode *preset;     /* NULL: none */
   const LsAccelerator *gpu; /* NULL without GPUs */
   LsDevice device;          /* achievable rates of the GPU, sustained clocks */
-  guint gpus;               /* 0: a host with adapters only */
+  guint gpus;               /* devices, under MIG instances; 0: a host with adapters only */
+  LsMig *mig;               /* GPUs are partitioned; NULL: they are whole */
   LsJoint joint;
   const LsLink *link;      /* NULL with LS_JOINT_NONE */
   guint links;             /* per GPU */
@@ -114,12 +116,23 @@ const LsLinkOverride *ls_cluster_override (const LsCluster *cluster, guint i);
 /* The fabric called so; LS_NO_FABRIC: none. */
 #define LS_NO_FABRIC G_MAXUINT
 guint ls_cluster_find_fabric (const LsCluster *cluster, const char *name);
+/* What the device is: the accelerator, under MIG the slice of it. */
 const LsAccelerator *ls_cluster_gpu (const LsCluster *cluster, guint gpu);
+const LsDevice *ls_cluster_device (const LsCluster *cluster, guint gpu);
 guint ls_cluster_gpu_node (const LsCluster *cluster, guint gpu);
 guint ls_cluster_gpu_local (const LsCluster *cluster, guint gpu); /* number inside its node */
 guint ls_cluster_node_group (const LsCluster *cluster, guint node);
 guint ls_cluster_node_first_gpu (const LsCluster *cluster, guint node);
 const LsNodeSpec *ls_cluster_node (const LsCluster *cluster, guint node);
+/* GPUs as one buys them, and the one that device `local` is or lies on. */
+guint ls_node_n_physical (const LsNodeSpec *node);
+guint ls_node_physical (const LsNodeSpec *node, guint local);
+/* The first device of a GPU. */
+guint ls_node_first_device (const LsNodeSpec *node, guint physical);
+/* "gpu5"; "gpu5/mig2" (transfer full). */
+char *ls_node_device_name (const LsNodeSpec *node, guint local);
+/* "main[3]/gpu5/mig2" (transfer full). */
+char *ls_cluster_device_name (const LsCluster *cluster, guint gpu);
 /* "main[3]" (transfer full). */
 char *ls_cluster_node_name (const LsCluster *cluster, guint node);
 /* The adapters that collectives use: the set named "compute", else the first; NULL: none. */

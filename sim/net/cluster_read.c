@@ -157,8 +157,10 @@ LsCluster *ls_cluster_new (LsConfig *config, LsConfigErrors *errors) {
   LsCluster *cluster = build (&reader);
   for (guint i = 0; i < reader.fabrics->len; i++)
     ls_fabric_spec_clear (&g_array_index (reader.fabrics, LsFabricSpec, i));
-  for (guint i = 0; i < reader.groups->len; i++)
+  for (guint i = 0; i < reader.groups->len; i++) {
     g_free (g_array_index (reader.groups, LsNodeGroup, i).name);
+    ls_mig_unref (g_array_index (reader.groups, LsNodeGroup, i).node.mig);
+  }
   g_array_unref (reader.fabrics);
   g_array_unref (reader.groups);
   g_ptr_array_unref (reader.names);

@@ -58,5 +58,7 @@ void ls_cluster_read_graph (LsClusterReader *reader, const char *base, LsFabricS
 void ls_cluster_read_finish_graph (LsClusterReader *reader, const char *base, guint fabric);
 /* read_node.c */
 gboolean ls_cluster_read_node (LsClusterReader *reader, const char *base, LsNodeSpec *node);
+/* read_mig.c: after the links of whole GPUs. */
+void ls_cluster_read_mig (LsClusterReader *reader, const char *base, LsNodeSpec *node);
 /* read_links.c: overrides, then what only a topology can tell: names of links, reach, routes. */
 void ls_cluster_read_links (LsClusterReader *reader, LsCluster *cluster);

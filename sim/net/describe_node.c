@@ -101,8 +101,8 @@ static void draw_sockets (GString *text, const LsNodeSpec *node) {
       g_string_append_printf (text, "    ... %u sockets in all\n", node->sockets);
       break;
     }
-    for (guint k = 0; k < node->gpus; k++)
-      if (ls_node_gpu_socket (node, k) == s) {
+    for (guint k = 0; k < ls_node_n_physical (node); k++)
+      if (ls_node_gpu_socket (node, ls_node_first_device (node, k)) == s) {
         first = MIN (first, k);
         n++;
       }
@@ -139,8 +139,31 @@ static void draw_host (GString *text, const LsNodeSpec *node) {
     g_string_append_printf (text, ", drives at %s", nvme);
   if (node->hosts > 1 && node->gpus > 0)
     g_string_append_printf (text, "; %u machines of %u GPUs", node->hosts,
-                            node->gpus / node->hosts);
+                            ls_node_n_physical (node) / node->hosts);
   g_string_append (text, " ]\n");
+}
+
+/* The instances of each GPU; GPUs like the one before are not drawn again. */
+static void draw_instances (GString *text, const LsNodeSpec *node) {
+  g_autofree char *before = NULL;
+  for (guint gpu = 0; gpu < node->mig->n_gpus; gpu++) {
+    g_autoptr (GString) line = g_string_new (NULL);
+    for (guint i = ls_mig_first (node->mig, gpu);
+         i < node->mig->n && node->mig->instances[i].gpu == gpu; i++) {
+      const LsMigInstance *one = &node->mig->instances[i];
+      g_autofree char *hbm =
+          ls_quantity_format ((double) one->accelerator->hbm_bytes, LS_DIMENSION_BYTES);
+      g_string_append_printf (line, "      mig%u: %s at memory slice %u: %d SMs, %s\n", one->number,
+                              one->profile->profile, one->start, one->accelerator->sms, hbm);
+    }
+    if (g_strcmp0 (line->str, before) == 0)
+      continue;
+    g_string_append_printf (text, "    gpu%u:\n%s", gpu, line->str);
+    g_free (before);
+    before = g_strdup (line->str);
+  }
+  g_string_append (
+      text, "    (a GPU that is not drawn is cut as the one before; no links between instances)\n");
 }
 
 void ls_describe_group (GString *text, const LsCluster *cluster, guint g) {
@@ -150,14 +173,16 @@ void ls_describe_group (GString *text, const LsCluster *cluster, guint g) {
                           group->nodes == 1 ? "" : "s");
   if (node->gpu != NULL) {
     g_autofree char *hbm = ls_quantity_format ((double) node->gpu->hbm_bytes, LS_DIMENSION_BYTES);
-    g_string_append_printf (text, "%u x %s (%s)", node->gpus, node->gpu->title, hbm);
+    g_string_append_printf (text, "%u x %s (%s)", ls_node_n_physical (node), node->gpu->title, hbm);
   } else {
     g_string_append (text, "a host without GPUs");
   }
   g_string_append_printf (text, "%s%s\n", node->preset != NULL ? ", shape " : "",
                           node->preset != NULL ? node->preset->name : "");
   draw_links (text, node);
-  if (node->joint == LS_JOINT_NONE && node->gpus > 0) {
+  if (node->mig != NULL)
+    draw_instances (text, node);
+  else if (node->joint == LS_JOINT_NONE && node->gpus > 0) {
     g_autofree char *gpus = range ("gpu", 0, node->gpus);
     g_string_append_printf (text, "    %s\n", gpus);
   }

@@ -289,6 +289,9 @@ LsFold *ls_fold_new (const LsCluster *cluster, const LsFoldInput *input, const c
   fold->resources = g_array_new (FALSE, FALSE, sizeof (guint32));
   fold->groups = g_array_new (FALSE, FALSE, sizeof (guint32));
   fold->kinds = ls_fold_kinds_new (input, &fold->why);
+  for (guint g = 0; g < ls_cluster_n_groups (cluster) && fold->why == NULL; g++)
+    if (ls_cluster_group (cluster, g)->node.mig != NULL)
+      fold->why = "instances of one GPU share its PCIe link";
   for (guint kind = 0; kind < input->n_kinds; kind++)
     fold->any_host = fold->any_host || fold->kinds[kind].host;
   read_resources (fold);

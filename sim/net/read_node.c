@@ -299,6 +299,7 @@ gboolean ls_cluster_read_node (LsClusterReader *reader, const char *base, LsNode
   if (!read_shape (reader, base, node))
     return FALSE;
   read_intra (reader, base, node);
+  ls_cluster_read_mig (reader, base, node);
   read_host (reader, base, node);
   if (node->n_nic_sets > 0) { /* the preset's adapters go to `compute`, or to the only fabric */
     const char *const *names = (const char *const *) reader->names->pdata;

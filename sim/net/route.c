@@ -20,15 +20,18 @@ static const LsNicSet *compute_set (const LsTopology *topology, guint node, guin
 /* --- adapters of a GPU ------------------------------------------------------------------------ */
 
 guint ls_route_gpu_nics (const LsNodeSpec *node, const LsNicSet *set, guint local, guint *count) {
-  guint first = local * set->count / node->gpus;
-  guint last = (local + 1) * set->count / node->gpus;
+  guint gpu = ls_node_physical (node, local), gpus = ls_node_n_physical (node);
+  guint first = gpu * set->count / gpus;
+  guint last = (gpu + 1) * set->count / gpus;
   *count = MAX (1, last - first);
   return MIN (first, set->count - 1);
 }
 
 /* The first device that owns an adapter. */
 static guint owner_of (const LsNodeSpec *node, const LsNicSet *set, guint nic) {
-  return (guint) (((guint64) nic * node->gpus + set->count - 1) / set->count);
+  guint gpus = ls_node_n_physical (node);
+  guint64 gpu = ((guint64) nic * gpus + set->count - 1) / set->count;
+  return ls_node_first_device (node, (guint) MIN (gpu, gpus - 1));
 }
 
 static gboolean is_live (const LsTopology *topology, guint node, guint set, guint nic) {
@@ -162,7 +165,7 @@ static guint device_at (const Between *between, guint nic, guint gpu) {
   guint count, first = ls_route_gpu_nics (node, set, topology->gpu_local[gpu], &count);
   if (nic >= first && nic < first + count)
     return gpu;
-  return gpu - topology->gpu_local[gpu] + MIN (owner_of (node, set, nic), node->gpus - 1);
+  return gpu - topology->gpu_local[gpu] + owner_of (node, set, nic);
 }
 
 static void carry (const Between *between, guint nic_a, guint nic_b, double share, gpointer data) {

@@ -27,8 +27,9 @@ static LsHop over_pcie (const LsTopology *topology, LsUsages *usages, guint from
                         double amount) {
   guint node = topology->gpu_node[from];
   const LsNodeSpec *spec = ls_cluster_node (topology->cluster, node);
-  gboolean one_switch =
-      topology->root_up[from] != LS_NO_NUMBER && topology->root_up[from] == topology->root_up[to];
+  /* Instances have no peers, not even behind one switch: through the memory of the host. */
+  gboolean one_switch = spec->mig == NULL && topology->root_up[from] != LS_NO_NUMBER &&
+                        topology->root_up[from] == topology->root_up[to];
   ls_usages_add (usages, topology->pcie_up[from], amount);
   ls_usages_add (usages, topology->pcie_down[to], amount);
   if (one_switch)
@@ -167,5 +168,6 @@ void ls_route_host (const LsTopology *topology, LsUsages *usages, guint gpu, gbo
                     double amount) {
   ls_usages_add (usages, up ? topology->pcie_up[gpu] : topology->pcie_down[gpu], amount);
   add_if (usages, up ? topology->root_up[gpu] : topology->root_down[gpu], amount);
+  add_if (usages, topology->copy[gpu], amount);
   ls_usages_add (usages, topology->host_memory[topology->gpu_node[gpu]], amount);
 }

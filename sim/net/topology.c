@@ -54,11 +54,12 @@ static void add_devices (LsTopology *topology) {
     for (guint i = 0; i < group->nodes * group->node.gpus; i++, gpu++) {
       topology->gpu_node[gpu] = group->first_node + i / group->node.gpus;
       topology->gpu_local[gpu] = i % group->node.gpus;
-      topology->sm[gpu] = add_device (topology,
-                                      (LsNetResource){.kind = LS_RESOURCE_SM,
-                                                      .node = (gint32) topology->gpu_node[gpu],
-                                                      .gpu = (gint32) gpu},
-                                      LS_RESOURCE_HBM, group->node.device.hbm_bytes_per_s);
+      topology->sm[gpu] =
+          add_device (topology,
+                      (LsNetResource){.kind = LS_RESOURCE_SM,
+                                      .node = (gint32) topology->gpu_node[gpu],
+                                      .gpu = (gint32) gpu},
+                      LS_RESOURCE_HBM, ls_cluster_device (cluster, gpu)->hbm_bytes_per_s);
       topology->hbm[gpu] = topology->sm[gpu] + 1;
     }
   }
@@ -132,10 +133,10 @@ static guint trunks_of (const LsFabricMap *map) {
 
 static void allocate (LsTopology *topology) {
   guint n = topology->n_gpus, nodes = topology->n_nodes;
-  guint **by_gpu[] = {&topology->gpu_node, &topology->gpu_local, &topology->sm,
-                      &topology->hbm,      &topology->link_up,   &topology->link_down,
-                      &topology->pcie_up,  &topology->pcie_down, &topology->root_up,
-                      &topology->root_down};
+  guint **by_gpu[] = {&topology->gpu_node,  &topology->gpu_local, &topology->sm,
+                      &topology->hbm,       &topology->link_up,   &topology->link_down,
+                      &topology->pcie_up,   &topology->pcie_down, &topology->root_up,
+                      &topology->root_down, &topology->copy};
   guint **by_node[] = {&topology->host_device, &topology->cores, &topology->host_memory,
                        &topology->nvme, &topology->socket};
   for (guint i = 0; i < G_N_ELEMENTS (by_gpu); i++)
@@ -188,7 +189,7 @@ void ls_topology_free (LsTopology *topology) {
       topology->link_up,     topology->link_down, topology->pcie_up,     topology->pcie_down,
       topology->root_up,     topology->root_down, topology->host_device, topology->cores,
       topology->host_memory, topology->nvme,      topology->socket,      topology->mesh,
-      topology->torus,       topology->nic,       topology->fabrics};
+      topology->torus,       topology->nic,       topology->fabrics,     topology->copy};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_free (arrays[i]);
   g_array_unref (topology->resources);

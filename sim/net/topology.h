@@ -33,6 +33,7 @@
   X (CORES, "cores", "node", "core-s/s")        \
   X (HOST_MEMORY, "host-memory", "node", "B/s") \
   X (NVME, "nvme", "node", "B/s")               \
+  X (COPY, "copy", "device", "B/s")             \
   X (NIC, "nic", "fabric", "B/s")               \
   X (TRUNK, "trunk", "fabric", "B/s")           \
   X (STORAGE, "storage", "storage", "B/s")
@@ -102,7 +103,8 @@ typedef struct {
   guint *gpu_node, *gpu_local; /* by GPU */
   guint *sm, *hbm;             /* resource by GPU */
   guint *link_up, *link_down;  /* by GPU; LS_NO_NUMBER in meshes and PCIe nodes */
-  guint *pcie_up, *pcie_down;
+  guint *pcie_up, *pcie_down;                 /* instances of a GPU share them */
+  guint *copy;                                /* copy engines of an instance; LS_NO_NUMBER: no MIG */
   guint *root_up, *root_down;                 /* LS_NO_NUMBER: its own link to the host */
   guint **mesh;                               /* [gpu][local number of the other]; NULL: no mesh */
   guint **torus;                              /* [gpu][2 x dimension + (1: down)]; NULL: no torus */

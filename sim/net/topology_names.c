@@ -45,7 +45,10 @@ static void link_ends (const LsTopology *topology, const LsNetResource *resource
 
 static void pcie_ends (const LsTopology *topology, const LsNetResource *resource, Ends *ends) {
   if (resource->kind == LS_RESOURCE_PCIE)
-    ends->low = at_node (topology, resource->node, "gpu%u", topology->gpu_local[resource->gpu]);
+    ends->low =
+        at_node (topology, resource->node, "gpu%u",
+                 ls_node_physical (ls_cluster_node (topology->cluster, (guint) resource->node),
+                                   topology->gpu_local[resource->gpu]));
   else
     ends->low = at_node (topology, resource->node, "root%u", resource->peer);
   if (resource->kind == LS_RESOURCE_PCIE && resource->peer != LS_NO_NUMBER)
@@ -153,7 +156,12 @@ static char *plain_name (const LsTopology *topology, const LsNetResource *resour
   switch (resource->kind) {
   case LS_RESOURCE_SM:
   case LS_RESOURCE_HBM:
-    return at_node (topology, resource->node, "gpu%u/%s", topology->gpu_local[resource->gpu], kind);
+  case LS_RESOURCE_COPY: {
+    g_autofree char *device =
+        ls_node_device_name (ls_cluster_node (topology->cluster, (guint) resource->node),
+                             topology->gpu_local[resource->gpu]);
+    return at_node (topology, resource->node, "%s/%s", device, kind);
+  }
   case LS_RESOURCE_CORES:
   case LS_RESOURCE_HOST_MEMORY:
     return at_node (topology, resource->node, "host/%s", kind);

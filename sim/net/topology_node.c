@@ -30,7 +30,7 @@ double ls_topology_port_bytes_per_s (const LsFabricSpec *fabric, const LsNicSet 
 }
 
 guint ls_topology_node_size (const LsNodeSpec *node) {
-  guint64 n = 2 * (guint64) node->gpus + 1 + 2 * (guint64) node->sockets;
+  guint64 n = 3 * (guint64) node->gpus + 1 + 2 * (guint64) node->sockets;
   n += node->gpus_per_pcie_root > 1 ? 2 * (guint64) node->gpus / node->gpus_per_pcie_root + 2 : 0;
   for (guint i = 0; i < node->n_nic_sets; i++)
     n += 2 * (guint64) node->nic_sets[i].count;
@@ -130,8 +130,28 @@ guint ls_topology_torus_link (const LsTopology *topology, guint gpu, guint dimen
 
 /* --- host ------------------------------------------------------------------------------------- */
 
+/* The copy engines of an instance. TRUE: it shares the PCIe link of the instance before it. One engine keeps
+ * one direction of the link full (assumption). */
+static gboolean add_instance (LsTopology *topology, const LsNodeSpec *node, guint number,
+                              guint gpu) {
+  const LsMigInstance *instance = &node->mig->instances[topology->gpu_local[gpu]];
+  double link = node->pcie_bytes_per_s * (node->ideal ? 1 : node->pcie_efficiency);
+  topology->copy[gpu] =
+      ls_topology_add (topology, (LsNetResource){.kind = LS_RESOURCE_COPY,
+                                                 .node = (gint32) number,
+                                                 .gpu = (gint32) gpu,
+                                                 .per_s = instance->profile->copy_engines * link});
+  if (instance->number == 0)
+    return FALSE;
+  topology->pcie_up[gpu] = topology->pcie_up[gpu - 1];
+  topology->pcie_down[gpu] = topology->pcie_down[gpu - 1];
+  topology->root_up[gpu] = topology->root_up[gpu - 1];
+  topology->root_down[gpu] = topology->root_down[gpu - 1];
+  return TRUE;
+}
+
 static void add_pcie (LsTopology *topology, const LsNodeSpec *node, guint number, guint gpu) {
-  guint local = topology->gpu_local[gpu];
+  guint local = ls_node_physical (node, topology->gpu_local[gpu]);
   gboolean shared = node->gpus_per_pcie_root > 1;
   LsNetResource what = {.kind = LS_RESOURCE_PCIE,
                         .node = (gint32) number,
@@ -139,6 +159,9 @@ static void add_pcie (LsTopology *topology, const LsNodeSpec *node, guint number
                         .peer = shared ? local / node->gpus_per_pcie_root : LS_NO_NUMBER,
                         .per_s =
                             node->pcie_bytes_per_s * (node->ideal ? 1 : node->pcie_efficiency)};
+  topology->copy[gpu] = LS_NO_NUMBER;
+  if (node->mig != NULL && add_instance (topology, node, number, gpu))
+    return;
   topology->pcie_up[gpu] = ls_topology_add_pair (topology, what);
   topology->pcie_down[gpu] = topology->pcie_up[gpu] + 1;
   topology->root_up[gpu] = topology->root_down[gpu] = LS_NO_NUMBER;

@@ -191,7 +191,9 @@ LsOp ls_builder_kernel (LsBuilder *builder, const char *name, LsKind kind, LsPha
   op.microbatch = builder->microbatch;
   op.layer = builder->layer;
   op.work_ps = cost->alone_ps;
-  op.sm_usage = cost->sm_usage;
+  /* Under time-slicing a kernel has the whole device for its turns, whatever it needs of it. */
+  op.sm_usage =
+      builder->spec->workload->share == LS_SHARE_TIME_SLICE ? LS_USAGE_ONE : cost->sm_usage;
   op.hbm_usage = cost->hbm_usage;
   op.flops = cost->flops;
   op.bytes = cost->bytes;

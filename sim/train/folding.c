@@ -42,6 +42,16 @@ static void add_ranks (LsFolding *folding, const LsJobRun *run, guint job_number
   }
 }
 
+/* Ranks of several jobs on one device. */
+static gboolean is_shared (const LsJobRun *jobs, guint n_jobs, const char **why) {
+  for (guint j = 0; j < n_jobs; j++)
+    if (jobs[j].workload->share != LS_SHARE_NONE) {
+      *why = "jobs share GPUs";
+      return TRUE;
+    }
+  return FALSE;
+}
+
 LsFolding *ls_folding_new (const LsCluster *cluster, const LsJobRun *jobs, guint n_jobs,
                            const LsSimulationOptions *options, const char **why) {
   LsFolding *folding = g_new0 (LsFolding, 1);
@@ -51,6 +61,10 @@ LsFolding *ls_folding_new (const LsCluster *cluster, const LsJobRun *jobs, guint
     n_ranks += jobs[j].job->n_ranks;
     n_kinds += jobs[j].job->n_kinds;
     n_groups += jobs[j].job->n_groups;
+  }
+  if (is_shared (jobs, n_jobs, why)) {
+    g_free (folding);
+    return NULL;
   }
   folding->members = g_ptr_array_new_with_free_func (g_free);
   folding->gpu_of_rank = g_new (guint, n_ranks);

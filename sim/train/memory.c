@@ -121,6 +121,8 @@ void ls_memory_estimate (const LsWorkload *workload, guint number, const LsAccel
   *estimate = (LsMemoryEstimate){.stage = number};
   ls_memory_walk (stage, &workload->recompute, &buffers, &walk);
   capacity (accelerator, ls_memory_communicators (workload), estimate);
+  estimate->others_bytes = workload->others_bytes;
+  estimate->capacity_bytes -= workload->others_bytes;
   estimate->gathered_bytes = walk.gathered;
   estimate->reduced_bytes = walk.reduced;
   /* An activation and its gradient towards each neighbour. */

@@ -23,7 +23,8 @@ typedef struct {
   gint64 allocated_bytes;    /* sum of bytes[] */
   gint64 reserved_bytes;     /* allocated, and what the allocator holds beyond it */
   gint64 physical_bytes, context_bytes, communication_bytes;
-  gint64 capacity_bytes; /* physical - context - communication */
+  gint64 others_bytes;   /* of other jobs on the same devices */
+  gint64 capacity_bytes; /* physical - context - communication - others */
   gboolean fits;
   guint stage;
 } LsMemoryEstimate;

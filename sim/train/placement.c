@@ -13,8 +13,9 @@
 typedef struct {
   LsWorkloadReader *reader;
   const char *path;
-  GArray *gpus;  /* guint */
-  GArray *first; /* guint: first of each node in gpus, and the end */
+  GArray *gpus;          /* guint */
+  GArray *first;         /* guint: first of each node in gpus, and the end */
+  const GArray *numbers; /* of the instances of each GPU; NULL: all */
 } Reading;
 
 static void place_free (gpointer data) {
@@ -73,20 +74,38 @@ static gboolean parse_indexes (const char *text, GArray *indexes) {
   return indexes->len > 0;
 }
 
+/* Devices of one GPU: itself, under MIG all its instances, or those of `numbers`. */
+static void add_gpu (Reading *x, const LsNodeGroup *group, guint first, guint gpu,
+                     const GArray *numbers) {
+  const LsNodeSpec *node = &group->node;
+
+  for (guint local = ls_node_first_device (node, gpu);
+       local < node->gpus && ls_node_physical (node, local) == gpu; local++) {
+    guint number = node->mig != NULL ? node->mig->instances[local].number : 0;
+    gboolean wanted = numbers == NULL;
+    guint device = first + local;
+
+    for (guint i = 0; numbers != NULL && i < numbers->len; i++)
+      wanted = wanted || g_array_index (numbers, guint, i) == number;
+    if (wanted)
+      g_array_append_val (x->gpus, device);
+  }
+}
+
 /* GPUs of one node: all, or those of `placement.gpus`. */
 static void add_node (Reading *x, const LsNodeGroup *group, guint node, const GArray *locals) {
   guint first = group->first_gpu + node * group->node.gpus;
+  guint n_gpus = ls_node_n_physical (&group->node);
 
   g_array_append_val (x->first, x->gpus->len);
-  for (guint i = 0; i < (locals != NULL ? locals->len : group->node.gpus); i++) {
+  for (guint i = 0; i < (locals != NULL ? locals->len : n_gpus); i++) {
     guint local = locals != NULL ? g_array_index (locals, guint, i) : i;
-    guint gpu = first + local;
 
-    if (local < group->node.gpus)
-      g_array_append_val (x->gpus, gpu);
+    if (local < n_gpus)
+      add_gpu (x, group, first, local, x->numbers);
     else
       ls_reader_fault (x->reader, P ".gpus", "a node of %s has GPUs 0 to %u; there is no %u",
-                       group->name, group->node.gpus - 1, local);
+                       group->name, n_gpus - 1, local);
   }
 }
 
@@ -131,16 +150,29 @@ static void read_nodes (Reading *x, const char *item_path, const char *text, con
   }
 }
 
-/* "main[0]/gpu0-3,5": GPUs of one node, as given. */
+/* "main[0]/gpu0-3,5" or "main[0]/gpu0/mig2,3": GPUs or instances of one node, as given. */
 static void read_gpus (Reading *x, const char *item_path, const char *text) {
-  const char *slash = strstr (text, "/gpu");
+  const char *slash = strstr (text, "/gpu"), *mig = strstr (slash + 1, "/mig");
   g_autofree char *nodes = g_strndup (text, (gsize) (slash - text));
+  g_autofree char *gpus =
+      mig != NULL ? g_strndup (slash + 4, (gsize) (mig - slash - 4)) : g_strdup (slash + 4);
   g_autoptr (GArray) locals = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (guint));
+  guint before = x->gpus->len;
 
-  if (parse_indexes (slash + 4, locals))
-    read_nodes (x, item_path, nodes, locals);
-  else
-    ls_reader_fault (x->reader, item_path, "'%s' names no GPUs; takes NAME[0]/gpu0-3", text);
+  if (!parse_indexes (gpus, locals) || (mig != NULL && !parse_indexes (mig + 4, numbers))) {
+    ls_reader_fault (x->reader, item_path,
+                     "'%s' names no GPUs; takes NAME[0]/gpu0-3 or, under MIG, NAME[0]/gpu0/mig0-2",
+                     text);
+    return;
+  }
+  x->numbers = mig != NULL ? numbers : NULL;
+  read_nodes (x, item_path, nodes, locals);
+  x->numbers = NULL;
+  if (mig != NULL && x->reader->fine && x->gpus->len - before < locals->len * numbers->len)
+    ls_reader_fault (x->reader, item_path,
+                     "'%s' names instances that the node has not; `check --topology` shows them",
+                     text);
 }
 
 /* All items of a key; `locals` NULL: all GPUs of each node. */
@@ -255,9 +287,8 @@ static void check_once (const LsPlacement *placement, LsWorkloadReader *r) {
         owner[gpu] = place;
         continue;
       }
-      node = ls_cluster_node_name (r->cluster, ls_cluster_gpu_node (r->cluster, gpu));
-      ls_reader_fault (r, place->path, "%s/gpu%u is placed twice", node,
-                       ls_cluster_gpu_local (r->cluster, gpu));
+      node = ls_cluster_device_name (r->cluster, gpu);
+      ls_reader_fault (r, place->path, "%s is placed twice", node);
       break;
     }
   }
@@ -315,6 +346,10 @@ static gboolean read_locals (LsWorkloadReader *r, GArray **locals) {
   return FALSE;
 }
 
+static const char *share_word (guint i) {
+  return ls_share_name ((LsShare) i);
+}
+
 LsPlacement *ls_placement_new (LsWorkloadReader *r) {
   static const char *const ways[] = {P ".nodes", P ".stages", P ".replicas"};
   g_autoptr (LsPlacement) placement = g_new0 (LsPlacement, 1);
@@ -341,6 +376,7 @@ LsPlacement *ls_placement_new (LsWorkloadReader *r) {
   } else {
     add_cluster (placement, r, locals, plane);
   }
+  r->workload->share = (LsShare) ls_reader_word (r, P ".share", share_word, LS_N_SHARES);
   check_once (placement, r);
   given = r->fine ? 1 : 0;
   r->fine = r->fine && before;

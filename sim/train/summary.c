@@ -122,7 +122,8 @@ static void add_memory (LsSummary *summary, LsSimulation *simulation, const LsJo
     guint rank = ls_simulation_rank (simulation, place) - run->first_rank;
     gint64 by_kind[LS_MEMORY_KINDS];
     gint64 peak = ls_engine_memory_peak (ls_simulation_engine (simulation), place, by_kind);
-    gint64 capacity = ls_memory_capacity (ls_job_kind (job, rank)->accelerator, communicators);
+    gint64 capacity = ls_memory_capacity (ls_job_kind (job, rank)->accelerator, communicators) -
+                      run->workload->others_bytes;
     gint64 reserved = ls_memory_reserved (peak);
     if (rank > 0 && capacity - reserved >= memory->capacity_bytes - memory->reserved_bytes)
       continue;
@@ -230,6 +231,21 @@ static void add_jobs (LsSummary *summary, LsSimulation *simulation) {
   summary->memory = least != NULL ? *least : (LsMemorySummary){.fits = TRUE};
 }
 
+/* Devices with a rank: jobs may share them. */
+static guint count_gpus (const LsSimulation *simulation) {
+  guint n = ls_cluster_n_gpus (ls_simulation_cluster (simulation)), sum = 0;
+  g_autofree gboolean *used = g_new0 (gboolean, MAX (n, 1u));
+
+  for (guint j = 0; j < ls_simulation_n_jobs (simulation); j++) {
+    const LsJob *job = ls_simulation_job (simulation, j)->job;
+    for (guint rank = 0; rank < job->n_ranks; rank++)
+      used[job->gpu_of_rank[rank]] = TRUE;
+  }
+  for (guint gpu = 0; gpu < n; gpu++)
+    sum += used[gpu] ? 1 : 0;
+  return sum;
+}
+
 LsSummary *ls_summary_new (LsSimulation *simulation) {
   LsEngine *engine = ls_simulation_engine (simulation);
   LsSummary *summary = g_new0 (LsSummary, 1);
@@ -242,6 +258,7 @@ LsSummary *ls_summary_new (LsSimulation *simulation) {
   else
     add_jobs (summary, simulation);
   LS_REQUIRE (summary->steps > 0, "a summary of no step");
+  summary->gpus = count_gpus (simulation);
   summary->gpus_idle = ls_cluster_n_gpus (ls_simulation_cluster (simulation)) - summary->gpus;
   summary->events = ls_engine_n_events (engine);
   summary->operations = ls_simulation_n_ended (simulation);

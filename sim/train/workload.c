@@ -260,6 +260,13 @@ double ls_workload_peak_flops_per_s (const LsWorkload *workload, const LsAcceler
   return ls_accelerator_peak (accelerator, ls_precision_matmul (&workload->precision));
 }
 
+const char *ls_share_name (LsShare share) {
+  static const char *const names[] = {LS_SHARES (NAME_ENTRY)};
+
+  LS_REQUIRE ((guint) share < LS_N_SHARES, "share %d", (int) share);
+  return names[share];
+}
+
 const char *ls_schedule_name (LsScheduleKind kind) {
   static const char *const names[] = {LS_SCHEDULES (NAME_ENTRY)};
 

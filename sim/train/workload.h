@@ -28,6 +28,10 @@
 #define LS_RECOMPUTE_UNITS(X)                                                          \
   X (BLOCK, "block")         /* inputs kept every k layers; each layer is run again */ \
   X (OPERATION, "operation") /* every k-th layer keeps all; the chain between is run again */
+#define LS_SHARES(X)                                                                  \
+  X (NONE, "none")             /* no other job on its GPUs */                         \
+  X (TIME_SLICE, "time-slice") /* contexts take turns: a kernel has all or nothing */ \
+  X (CONCURRENT, "concurrent") /* kernels of all jobs run side by side (MPS) */
 #define LS_OPTIMIZERS(X) \
   X (ADAM, "adam")       \
   X (ADAMW, "adamw")     \
@@ -39,6 +43,8 @@ typedef enum { LS_SCHEDULES (LS_ENUM_SCHEDULE) LS_N_SCHEDULES } LsScheduleKind;
 typedef enum { LS_RECOMPUTE_MODES (LS_ENUM_RECOMPUTE) LS_N_RECOMPUTE_MODES } LsRecomputeMode;
 #define LS_ENUM_RECOMPUTE_UNIT(id, name) LS_RECOMPUTE_UNIT_##id,
 typedef enum { LS_RECOMPUTE_UNITS (LS_ENUM_RECOMPUTE_UNIT) LS_N_RECOMPUTE_UNITS } LsRecomputeUnit;
+#define LS_ENUM_SHARE(id, name) LS_SHARE_##id,
+typedef enum { LS_SHARES (LS_ENUM_SHARE) LS_N_SHARES } LsShare;
 #define LS_ENUM_OPTIMIZER(id, name) LS_OPTIMIZER_##id,
 typedef enum { LS_OPTIMIZERS (LS_ENUM_OPTIMIZER) LS_N_OPTIMIZERS } LsOptimizerKind;
 
@@ -83,6 +89,8 @@ typedef struct {
   LsLayout layout;
   guint gpus;                       /* of the cluster; ranks <= gpus, the rest idle */
   guint *gpu_of_rank;               /* layout.ranks entries */
+  LsShare share;                    /* of its GPUs with other jobs */
+  gint64 others_bytes;              /* that other jobs hold on them */
   gint64 global_batch, micro_batch; /* samples */
   gint64 microbatches;              /* per replica and step: global / (micro x data); the most */
   gint64 *microbatches_of;          /* by data rank, where they differ; NULL: all as above */
@@ -131,6 +139,7 @@ double ls_workload_model_flops (const LsWorkload *workload);
 /* Format and dense peak against which MFU is counted, per GPU. */
 double ls_workload_peak_flops_per_s (const LsWorkload *workload, const LsAccelerator *accelerator);
 
+const char *ls_share_name (LsShare share);
 const char *ls_schedule_name (LsScheduleKind kind);
 const char *ls_recompute_mode_name (LsRecomputeMode mode);
 const char *ls_recompute_unit_name (LsRecomputeUnit unit);

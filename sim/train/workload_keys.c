@@ -37,6 +37,7 @@ static const char *const loss_scales[] = {LS_LOSS_SCALES (SCALE_OF) NULL};
 static const char *const formats_later[] = {"int8", NULL};
 static const char *const auto_word[] = {"auto", NULL};
 static const char *const all_word[] = {"all", NULL};
+static const char *const shares[] = {LS_SHARES (NAME_OF) NULL};
 static const char *const schedules[] = {LS_SCHEDULES (NAME_OF) NULL};
 static const char *const schedules_later[] = {
     "interleaved-1f1b", "zb-h1", "zb-h2", "zb-v", "dualpipe", "dualpipev", "v-half", "v-min", NULL};
@@ -596,12 +597,20 @@ const LsConfigKey ls_workload_keys[] = {
     {.path = W "placement.gpus",
      .type = LS_CONFIG_STRING,
      .flags = LS_CONFIG_LIST | LS_CONFIG_ONE_OR_LIST,
-     .meaning = "GPUs of each node that are used (0-3), or GPUs by name (main[0]/gpu0-3)"},
+     .meaning = "GPUs of each node that are used (0-3), or GPUs by name (main[0]/gpu0-3; "
+                "MIG instances main[0]/gpu0/mig0-2)"},
     {.path = W "placement.distribution",
      .type = LS_CONFIG_STRING,
      .default_text = "block",
      .source = "Slurm's default over nodes",
      .meaning = "block: node by node; cyclic: one rank per node in turn; plane=N: N in turn"},
+    {.path = W "placement.share",
+     .type = LS_CONFIG_WORD,
+     .choices = shares,
+     .default_text = "none",
+     .source = "clusters give whole GPUs",
+     .meaning = "of the GPUs with other jobs that say the same: time-slice (contexts take turns), "
+                "concurrent (kernels side by side, as under MPS)"},
     {.path = W "placement.stages",
      .type = LS_CONFIG_MAP,
      .meaning = "nodes by ranges of pipeline stages: {0-3: \"a100[0-3]\"}"},

@@ -153,7 +153,7 @@ START_TEST (faults) {
        "test.yaml:1:", "oversubscription"},
       {"cluster: {nodes: 2, node: dgx-h100, fabric: {kind: dragonfly}}",
        "test.yaml:1:", "dragonfly+"},
-      {"cluster: {node: {preset: dgx-h100, mig: 1g.10gb}}", "test.yaml:1:", "not yet"},
+      {"cluster: {node: {preset: dgx-h100, mig: 3g.40gb@1}}", "test.yaml:1:", "from 0 or 4"},
       {"cluster: {node: dgx-h100, links: {a: {target: x, rate: 50 %}}}",
        "test.yaml:1:", "no link is called x"},
       {"cluster: {node: {preset: dgx-h100, tuning: {efficiency: 120 %}}}",
