@@ -4,6 +4,7 @@
 #include "base/quantity.h"
 #include "cli/json.h"
 #include "faults/checkpoint.h"
+#include "faults/reshard.h"
 
 #define WIDTH 12
 
@@ -37,6 +38,36 @@ static void text_kind (GString *out, const LsScenario *scenario, LsCheckpointLay
   cell (out, (double) (times.read_us + times.load_us + times.spread_us) / 1e6, LS_DIMENSION_TIME);
   cell (out, (double) (times.peer_us + times.spread_us) / 1e6, LS_DIMENSION_TIME);
   g_string_append_c (out, '\n');
+}
+
+/* The optimizer's and parameters' bytes of one tensor rank of each stage, to another ZeRO stage on the same
+ * ranks, over all ranks. */
+static LsReshard to_stage (const LsScenario *scenario, const LsCheckpointTimes *times, int stage) {
+  const LsLayout *layout = &scenario->workload->layout;
+  gint64 parts = layout->tensor * layout->pipeline;
+  gint64 parameters = times->parameters_bytes / parts;
+  LsReshard one =
+      ls_reshard_stage (parameters, times->bytes / parts - parameters, ls_layout_copies (layout),
+                        scenario->workload->zero.stage, ls_layout_copies (layout), stage);
+
+  one.stays_bytes *= parts;
+  one.moves_bytes *= parts;
+  return one;
+}
+
+static void text_stages (GString *out, const LsScenario *scenario, const LsCheckpointTimes *times) {
+  g_string_append_printf (out, "\n%-22s  %*s  %*s  %*s\n", "sharded, ZeRO stage", WIDTH, "stays",
+                          WIDTH, "moves", WIDTH, "to one rank");
+  for (int stage = 0; stage < 4; stage++) {
+    LsReshard cost = to_stage (scenario, times, stage);
+    if (stage == scenario->workload->zero.stage)
+      continue;
+    g_string_append_printf (out, "%8d -> %-10d", scenario->workload->zero.stage, stage);
+    cell (out, (double) cost.stays_bytes, LS_DIMENSION_BYTES);
+    cell (out, (double) cost.moves_bytes, LS_DIMENSION_BYTES);
+    cell (out, (double) cost.most_moved_bytes, LS_DIMENSION_BYTES);
+    g_string_append_c (out, '\n');
+  }
 }
 
 static char *as_text (const LsScenario *scenario) {
@@ -76,6 +107,8 @@ static char *as_text (const LsScenario *scenario) {
     cell (out, (double) cost.temporary_bytes, LS_DIMENSION_BYTES);
     g_string_append_c (out, '\n');
   }
+  if (ls_layout_copies (&workload->layout) > 1)
+    text_stages (out, scenario, &times);
   return g_string_free (out, FALSE);
 }
 
@@ -130,6 +163,18 @@ static char *as_json (const LsScenario *scenario) {
     ls_json_integer (json, "read_bytes", cost.read_bytes);
     ls_json_integer (json, "temporary_bytes", cost.temporary_bytes);
     ls_json_number (json, "extra_s", (double) cost.us / 1e6);
+    ls_json_close (json);
+  }
+  ls_json_close (json);
+  ls_json_open_array (json, "restage");
+  for (int stage = 0; stage < 4; stage++) {
+    LsReshard cost = to_stage (scenario, &times, stage);
+    ls_json_open_object (json, NULL);
+    ls_json_integer (json, "from_stage", workload->zero.stage);
+    ls_json_integer (json, "to_stage", stage);
+    ls_json_integer (json, "stays_bytes", cost.stays_bytes);
+    ls_json_integer (json, "moves_bytes", cost.moves_bytes);
+    ls_json_integer (json, "most_moved_bytes", cost.most_moved_bytes);
     ls_json_close (json);
   }
   ls_json_close (json);

@@ -126,7 +126,7 @@ LsCampaignOutcome *ls_campaign_outcome_new (LsCli *cli, const LsScenario *scenar
                                             LsRecorder *recorder) {
   g_autoptr (LsCampaignOutcome) outcome = g_new0 (LsCampaignOutcome, 1);
   const LsCampaignSpec *spec = &scenario->campaign->spec;
-  const LsHealth healthy = {.replicas = spec->replicas, .slow_percent = 100};
+  const LsHealth healthy = {.replicas = spec->replicas, .slow_percent = 100, .plain = TRUE};
 
   outcome->scenario = scenario;
   outcome->healthy_ps = spec->times.step_ps (spec->times.self, &healthy);

@@ -207,8 +207,9 @@ static void read_campaign (LsScenario *scenario) {
   if (scenario->campaign == NULL)
     return;
   scenario->campaign->spec.seed = scenario->seed;
-  scenario->step_times = ls_step_times_new (config, scenario->errors, scenario->cluster,
-                                            scenario->workload, scenario->campaign);
+  scenario->step_times =
+      ls_step_times_new (config, scenario->errors, scenario->cluster, scenario->workload,
+                         scenario->stragglers, scenario->campaign);
   if (scenario->step_times == NULL)
     g_clear_pointer (&scenario->campaign, ls_campaign_plan_free);
 }
@@ -259,6 +260,8 @@ static void resolve (LsScenario *scenario, LsConfigBuilder *builder) {
   scenario->cluster = ls_cluster_new (scenario->config, scenario->errors);
   if (scenario->cluster && ls_config_has (scenario->config, "jobs"))
     read_jobs (scenario);
+  if (scenario->workload)
+    read_stragglers (scenario);
   read_campaign (scenario);
   if (scenario->cluster && ls_config_has (scenario->config, "cost"))
     scenario->cost = ls_cost_new (scenario->config, scenario->errors, scenario->cluster);
@@ -266,8 +269,6 @@ static void resolve (LsScenario *scenario, LsConfigBuilder *builder) {
     scenario->learn = ls_learn_settings_new (scenario->config, scenario->errors);
     mark_learning (scenario);
   }
-  if (scenario->workload)
-    read_stragglers (scenario);
   if (scenario->workload)
     ls_config_warn_unused (scenario->config, scenario->errors);
 }

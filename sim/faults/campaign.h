@@ -77,6 +77,7 @@ typedef struct {
   guint slow;         /* replicas with a slow node */
   guint slow_percent; /* of the slowest: 150 is 1.5 times as long; 100: none */
   gboolean draining;  /* an asynchronous checkpoint is being written */
+  gboolean plain;     /* without the scenario's stragglers: what goodput compares with */
 } LsHealth;
 
 typedef struct {
@@ -84,12 +85,21 @@ typedef struct {
   gint64 drain_us;    /* then until it is durable, beside training; 0: durable at once */
 } LsCheckpointCost;
 
+/* Where a checkpoint is read from. */
+typedef enum {
+  LS_KEPT_IN_STORAGE,
+  LS_KEPT_IN_PEER, /* the lost node's shares from the memory of another node, all others as below */
+  LS_KEPT_IN_HOST, /* each rank from the memory of its own host */
+} LsCheckpointPlace;
+
 /* Answers about steps and checkpoints; pure, and safe to call from several threads. */
 typedef struct {
   gint64 (*step_ps) (gpointer self, const LsHealth *health); /* > 0 */
   LsCheckpointCost (*checkpoint) (gpointer self, guint replicas);
-  /* Reading a checkpoint of `from` replicas into `to`; `peer`: from the memory of peers. */
-  gint64 (*restore_us) (gpointer self, guint from, guint to, gboolean peer);
+  /* A checkpoint to host memory only: training stands still. Needed with memory_interval_us. */
+  gint64 (*memory_us) (gpointer self, guint replicas);
+  /* Reading a checkpoint of `from` replicas into `to`. */
+  gint64 (*restore_us) (gpointer self, guint from, guint to, LsCheckpointPlace place);
   gpointer self;
 } LsCampaignTimes;
 
@@ -115,10 +125,12 @@ typedef struct {
   LsCampaignTimes times;
   gint64
       interval_us; /* of training between checkpoints; 0: no checkpoints; first is at the start, free */
+  gint64
+      memory_interval_us; /* of training between checkpoints to host memory; 0: none of their own */
   gboolean
       peer_memory; /* each checkpoint also stays in the memory of peers: usable unless two failures overlap */
   LsRecoveryPolicy policy;
-  gint64 detect_us, swap_us, restart_us;
+  gint64 detect_us, drain_us, swap_us, reschedule_us, restart_us;
   /* Whichever comes first; 0: no limit of this kind. */
   gint64 until_us, until_tokens, until_steps;
   guint64 seed;
@@ -133,8 +145,10 @@ typedef struct {
   X (CHECKPOINT, "checkpoint", "standing still to write checkpoints")                     \
   X (LOST, "lost", "steps that were lost and had to be done again")                       \
   X (DETECT, "detect", "until a failure is noticed")                                      \
+  X (DRAIN, "drain", "ending the job's processes, setting nodes aside")                   \
   X (WAIT, "wait", "for repaired nodes")                                                  \
   X (SWAP, "swap", "swapping spares in, regrouping")                                      \
+  X (RESCHEDULE, "reschedule", "for the scheduler to start the job")                      \
   X (RESTART, "restart", "starting the processes again")                                  \
   X (RESTORE, "restore", "reading the checkpoint, resharding")
 #define LS_ENUM_CAMPAIGN_PART(id, word, meaning) LS_CAMPAIGN_##id,
@@ -149,13 +163,13 @@ typedef struct {
   gint64 kept_steps, lost_steps, kept_tokens;
   guint interruptions; /* failures that stopped the job */
   guint failures;      /* of all components, spares included */
-  guint checkpoints;
+  guint checkpoints, memory_checkpoints;
   double spare_node_s; /* node-seconds of spares that were whole and idle */
   double gpu_hours;    /* spares included */
   double ettr, goodput;
   guint *failures_by_source;
   guint *interruptions_by_source;
-  gint64 *lost_us_by_source; /* LOST + DETECT + WAIT + SWAP + RESTART + RESTORE that it caused */
+  gint64 *lost_us_by_source; /* LOST and all from DETECT to RESTORE that it caused */
 } LsReplica;
 
 void ls_replica_clear (LsReplica *replica);

@@ -17,6 +17,7 @@ static const char *const components[] = {LS_COMPONENTS (WORD_OF) NULL};
 static const char *const effects[] = {LS_FAULT_EFFECTS (WORD_OF) NULL};
 static const char *const policies[] = {LS_RECOVERIES (WORD_OF) NULL};
 static const char *const rules[] = {"fixed", "young", "daly", "optimal", "none", NULL};
+static const char *const none_word[] = {"none", NULL};
 static const char *const layouts[] = {"sharded", "unified", NULL};
 static const char *const modes[] = {"sync", "async", NULL};
 static const char *const origins[] = {"extra", "cluster", NULL};
@@ -163,6 +164,17 @@ const LsConfigKey ls_campaign_keys[] = {
      .default_text = "sync",
      .source = "the safe choice",
      .meaning = "training waits for storage, or only for the snapshot to host memory"},
+    {.path = C "checkpoint.memory_every",
+     .type = LS_CONFIG_QUANTITY,
+     .dimension = LS_DIMENSION_TIME,
+     .maximum = 1e9,
+     .flags = LS_CONFIG_POSITIVE,
+     .choices = none_word,
+     .default_text = "none",
+     .source = "off",
+     .meaning =
+         "training between checkpoints to host memory only; they outlive failures that lose no "
+         "node, with peer_memory also the loss of one"},
     {.path = C "checkpoint.peer_memory",
      .type = LS_CONFIG_BOOLEAN,
      .default_text = "false",
@@ -181,6 +193,10 @@ const LsConfigKey ls_campaign_keys[] = {
      .meaning = "wait for repair, take spares, or go on smaller"},
     TIME (C "recovery.detect", "10 min", "until the failure is noticed",
           "MegaScale (NSDI 2024), section 6.3: detection and diagnosis in under 10 minutes"),
+    TIME (C "recovery.drain", "0 s", "until the job's processes have ended and nodes are set aside",
+          "in `detect` where it is not known apart"),
+    TIME (C "recovery.reschedule", "0 s", "until the scheduler starts the job again, nodes at hand",
+          "in `restart` where it is not known apart"),
     TIME (C "recovery.restart", "5 min", "to start processes and communicators",
           "assumption: minutes at thousands of GPUs"),
     {.path = C "recovery.least_replicas",

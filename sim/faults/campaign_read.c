@@ -212,6 +212,11 @@ static void read_checkpoint (LsConfig *config, LsCampaignPlan *plan) {
           : LS_CHECKPOINT_SHARDED;
   plan->async = strcmp (ls_config_get_string (config, "campaign.checkpoint.mode"), "async") == 0;
   plan->spec.peer_memory = ls_config_get_bool (config, "campaign.checkpoint.peer_memory");
+  if (!plan->checkpoints)
+    ls_config_no_effect (config, "campaign.checkpoint.memory_every", "there are no checkpoints");
+  else if (!ls_config_is_word (config, "campaign.checkpoint.memory_every", "none"))
+    plan->spec.memory_interval_us =
+        MAX (1, us_of_time (config, "campaign.checkpoint.memory_every"));
 }
 
 static void read_recovery (LsConfig *config, LsConfigErrors *errors, LsCampaignPlan *plan) {
@@ -221,6 +226,8 @@ static void read_recovery (LsConfig *config, LsConfigErrors *errors, LsCampaignP
   spec->policy = (LsRecoveryPolicy) index_of (
       policies, LS_N_RECOVERIES, ls_config_get_string (config, "campaign.recovery.policy"));
   spec->detect_us = us_of_time (config, "campaign.recovery.detect");
+  spec->drain_us = us_of_time (config, "campaign.recovery.drain");
+  spec->reschedule_us = us_of_time (config, "campaign.recovery.reschedule");
   spec->restart_us = us_of_time (config, "campaign.recovery.restart");
   spec->spares = (guint) ls_config_get_int (config, "campaign.spares.nodes");
   plan->spares_from_cluster =

@@ -5,13 +5,20 @@
 
 #include "base/assert.h"
 #include "base/time.h"
+#include "faults/stragglers_run.h"
 #include "train/memory.h"
 #include "train/simulation.h"
+
+/* Steps of a health whose steps differ: their mean is what a campaign uses. source: the issue's budget; the
+ * relative error of the mean is that of one step / sqrt (20). */
+#define SAMPLED_STEPS 20
 
 struct LsStepTimes {
   const LsCluster *cluster;
   const LsWorkload *workload;
   const LsCampaignPlan *plan;
+  LsStragglers stragglers; /* those that last for months; arrays of the scenario's but `all` */
+  gboolean sampled;        /* steps of one health differ */
   guint units, nodes_per_unit, replicas_per_unit;
   LsCheckpointTimes checkpoint;
   GMutex lock;
@@ -59,7 +66,7 @@ static LsWorkload *workload_for (const LsStepTimes *times, guint units, GError *
   g_autoptr (LsWorkload) workload = ls_workload_copy (times->workload);
   guint data = units * times->replicas_per_unit;
 
-  workload->steps = 2;
+  workload->steps = times->sampled ? 1 + SAMPLED_STEPS : 2;
   if (data != workload->layout.data) {
     gint64 batch = times->workload->global_batch, per_round = workload->micro_batch * data;
     gint64 rounds = times->plan->spec.scale_batch ? times->workload->microbatches
@@ -84,11 +91,21 @@ static void make_slow (const LsStepTimes *times, const LsWorkload *workload, con
     guint node = ls_cluster_gpu_node (times->cluster, workload->gpu_of_rank[first]);
     for (guint rank = 0; rank < layout->ranks; rank++)
       if (ls_cluster_gpu_node (times->cluster, workload->gpu_of_rank[rank]) == node)
-        factors[rank] = ls_usage_from_double (health->slow_percent / 100.0);
+        factors[rank] = (gint64) (((LsInt128) factors[rank] * health->slow_percent + 50) / 100);
   }
 }
 
-/* A second step of the job, alone. */
+/* The mean of all steps but the first, which fills pipelines. */
+static gint64 mean_step_ps (const LsJobRun *run) {
+  LsInt128 sum = 0;
+  guint n = run->step_ps->len;
+
+  for (guint step = 1; step < n; step++)
+    sum += g_array_index (run->step_ps, gint64, step);
+  return (gint64) ((sum + (n - 1) / 2) / (n - 1));
+}
+
+/* Steps of the job, alone. */
 static gint64 simulate (const LsStepTimes *times, const LsWorkload *workload,
                         const LsHealth *health) {
   g_autoptr (GError) error = NULL;
@@ -96,22 +113,31 @@ static gint64 simulate (const LsStepTimes *times, const LsWorkload *workload,
   LS_REQUIRE (job != NULL, "health of a campaign: %s", error->message);
   g_autofree gint64 *factors = g_new (gint64, workload->layout.ranks);
   const LsSimulationJob jobs[] = {{.workload = workload, .job = job}};
-  const LsSimulationOptions options = {.fold = TRUE, .factor_of_rank = factors};
+  LsSimulationOptions options = {.fold = TRUE, .factor_of_rank = factors};
+  LsStragglers stragglers = times->stragglers;
+  gboolean any = stragglers.n > 0 && !health->plain;
 
   for (guint rank = 0; rank < workload->layout.ranks; rank++)
-    factors[rank] = LS_USAGE_ONE;
+    factors[rank] = any ? stragglers.factor_of_rank[rank] : LS_USAGE_ONE;
   make_slow (times, workload, health, factors);
+  stragglers.factor_of_rank = factors;
+  if (any)
+    ls_stragglers_set_options (&stragglers, &options);
   g_autoptr (LsSimulation) simulation =
       ls_simulation_new_with (times->cluster, jobs, 1, times->plan->spec.seed, &options);
+  g_autoptr (LsStragglersRun) slow = any ? ls_stragglers_install (&stragglers, simulation) : NULL;
   gboolean good = ls_simulation_run (simulation, NULL, &error);
   LS_REQUIRE (good, "health of a campaign: %s", error->message);
-  return g_array_index (ls_simulation_job (simulation, 0)->step_ps, gint64, 1);
+  return mean_step_ps (ls_simulation_job (simulation, 0));
 }
 
 static gint64 step_ps (gpointer self, const LsHealth *health) {
   LsStepTimes *times = self;
   guint64 key = (guint64) health->replicas << 40 | (guint64) health->slow << 16 |
                 (guint64) MIN (health->slow_percent, 32767u) << 1 | (health->draining ? 1u : 0u);
+
+  if (health->plain && times->stragglers.n > 0)
+    key |= (guint64) 1 << 63;
 
   g_mutex_lock (&times->lock);
   gint64 *known = g_hash_table_lookup (times->known, &key);
@@ -139,18 +165,29 @@ static LsCheckpointCost checkpoint_cost (gpointer self, guint replicas) {
       .drain_us = ls_checkpoint_drain_us (&times->checkpoint, times->plan->async)};
 }
 
-static gint64 restore_us (gpointer self, guint from, guint to, gboolean peer) {
+/* To the hosts' memory, and on to a peer's. */
+static gint64 memory_us (gpointer self, guint replicas) {
+  const LsStepTimes *times = self;
+  const LsCheckpointTimes *checkpoint = &times->checkpoint;
+
+  (void) replicas; /* as above */
+  return checkpoint->gather_us + checkpoint->snapshot_us +
+         (times->plan->spec.peer_memory ? checkpoint->peer_us - checkpoint->load_us : 0);
+}
+
+static gint64 restore_us (gpointer self, guint from, guint to, LsCheckpointPlace place) {
   const LsStepTimes *times = self;
   const LsCheckpointTimes *checkpoint = &times->checkpoint;
 
   if (!times->plan->checkpoints)
     return 0; /* nothing is read: the run begins anew */
-  if (peer && from == to)
-    return checkpoint->peer_us + checkpoint->spread_us;
   LsReshardCost cost;
+  gint64 read_us = place == LS_KEPT_IN_PEER   ? checkpoint->peer_us
+                   : place == LS_KEPT_IN_HOST ? checkpoint->load_us
+                                              : checkpoint->read_us + checkpoint->load_us;
   ls_checkpoint_reshard (times->cluster, times->workload, times->plan->layout,
                          from * times->replicas_per_unit, to * times->replicas_per_unit, &cost);
-  return checkpoint->read_us + checkpoint->load_us + checkpoint->spread_us + cost.us;
+  return read_us + checkpoint->spread_us + cost.us;
 }
 
 /* --- checks before the campaign ---------------------------------------------------------------- */
@@ -219,8 +256,33 @@ static gint64 interval_us (const LsStepTimes *times) {
   return MAX (1, (gint64) llround (s * 1e6));
 }
 
+/* Stragglers that last: those that happen once are told and left out. */
+static void take_stragglers (LsConfig *config, LsConfigErrors *errors, const LsStragglers *given,
+                             LsStepTimes *times) {
+  if (given == NULL)
+    return;
+  times->stragglers = *given;
+  times->stragglers.all = g_new0 (LsStraggler, MAX (given->n, 1u));
+  times->stragglers.n = 0;
+  times->stragglers.has_timers = FALSE;
+  for (guint i = 0; i < given->n; i++) {
+    const LsStraggler *one = &given->all[i];
+    if (one->is_timed && !one->comes_and_goes) {
+      g_autofree char *path = ls_config_path ("faults", "stragglers", one->name, NULL);
+      ls_config_warning_at (config, errors, path,
+                            "no effect on the campaign: it happens once, in the first steps");
+      continue;
+    }
+    times->stragglers.all[times->stragglers.n++] = *one;
+    times->stragglers.has_timers |= one->is_timed;
+  }
+  times->sampled =
+      times->stragglers.n > 0 && (times->stragglers.draws || times->stragglers.has_timers);
+}
+
 LsStepTimes *ls_step_times_new (LsConfig *config, LsConfigErrors *errors, const LsCluster *cluster,
-                                const LsWorkload *workload, LsCampaignPlan *plan) {
+                                const LsWorkload *workload, const LsStragglers *stragglers,
+                                LsCampaignPlan *plan) {
   g_autoptr (LsStepTimes) times = g_new0 (LsStepTimes, 1);
   guint faults = ls_config_errors_count (errors, LS_CONFIG_FAULT_ERROR);
   LsCampaignSpec *spec = &plan->spec;
@@ -231,6 +293,7 @@ LsStepTimes *ls_step_times_new (LsConfig *config, LsConfigErrors *errors, const 
   times->known = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
   g_mutex_init (&times->lock);
   find_units (times);
+  take_stragglers (config, errors, stragglers, times);
   ls_checkpoint_times (cluster, workload, plan->layout, &times->checkpoint);
   spec->replicas = times->units;
   spec->nodes_per_replica = times->nodes_per_unit;
@@ -240,7 +303,7 @@ LsStepTimes *ls_step_times_new (LsConfig *config, LsConfigErrors *errors, const 
                               ? workload->global_batch * workload->seq_len
                               : workload->global_batch;
   spec->interval_us = interval_us (times);
-  spec->times = (LsCampaignTimes){step_ps, checkpoint_cost, restore_us, times};
+  spec->times = (LsCampaignTimes){step_ps, checkpoint_cost, memory_us, restore_us, times};
   check_storage (config, errors, times);
   if (spec->policy == LS_RECOVERY_ELASTIC)
     check_sizes (config, errors, times);
@@ -257,6 +320,7 @@ void ls_step_times_free (LsStepTimes *times) {
   if (times == NULL)
     return;
   g_hash_table_unref (times->known);
+  g_free (times->stragglers.all);
   g_mutex_clear (&times->lock);
   g_free (times);
 }

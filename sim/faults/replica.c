@@ -4,7 +4,9 @@
  *             checkpoint that is due, a checkpoint that becomes durable, the end. An event inside a
  *             stretch cuts it: at once when the job stops, at the end of the step in progress when only
  *             the speed changes. Steps that are not yet covered by a durable checkpoint are *pending*;
- *             when a checkpoint becomes durable those before it are kept, when the job stops all are lost.
+ *             when a checkpoint becomes durable those before it are kept, when the job stops all are lost
+ *             but those that a checkpoint in memory covers, if that memory is left: in the hosts while no
+ *             node is lost, in peers while at most one is. What only memory covers stays pending.
  * Conventions: a checkpoint is due at the end of the step in which `interval` of training has passed. What is
  *             pending at the end of the campaign counts as kept, without a last checkpoint; the step in
  *             progress then counts as lost time.
@@ -26,7 +28,8 @@ typedef struct {
   gint64 steps, step_ps, tokens;
   LsInt128 start_ps;
   guint replicas;
-  gboolean covered; /* by the checkpoint that is being written */
+  gboolean covered;   /* by the checkpoint that is being written */
+  gboolean in_memory; /* of the hosts, and of peers */
 } Stretch;
 
 /* A node that computes slowly. */
@@ -57,10 +60,12 @@ typedef struct {
   LsInt128 kept_ps;    /* of kept steps, as long as they took */
   LsInt128 idle_ps;    /* node-time of idle spares */
   LsInt128 trained_ps; /* since the last checkpoint */
+  LsInt128 unsaved_ps; /* of training since the last checkpoint in memory */
   LsInt128 durable_ps; /* the checkpoint being written is durable then; NEVER: none is written */
   gint64 pending_steps, pending_tokens;
   gint64 healthy_ps; /* a step of the healthy full allocation */
   guint restored;    /* replicas of the last durable checkpoint */
+  guint remembered;  /* and of the last one in memory */
   guint lost_nodes;  /* since the job last ran */
   gboolean waiting;  /* for nodes: there is no job that could stop */
   guint cause;       /* source of the failure that is being recovered from */
@@ -261,6 +266,7 @@ static void add_steps (Run *run, LsInt128 start_ps, gint64 steps, gint64 step_ps
   run->pending_steps += steps;
   run->pending_tokens += stretch.tokens;
   run->trained_ps += (LsInt128) steps * step_ps;
+  run->unsaved_ps += (LsInt128) steps * step_ps;
 }
 
 /* For who learns from the campaign. */
@@ -306,18 +312,40 @@ static void become_durable (Run *run) {
   run->durable_ps = NEVER;
 }
 
+/* Where the state of the job is still to be had, the nearest first. */
+static LsCheckpointPlace place_left (const Run *run) {
+  const LsCampaignSpec *spec = run->spec;
+
+  if (run->lost_nodes == 0 && (spec->peer_memory || spec->memory_interval_us > 0))
+    return LS_KEPT_IN_HOST;
+  return run->lost_nodes <= 1 && spec->peer_memory ? LS_KEPT_IN_PEER : LS_KEPT_IN_STORAGE;
+}
+
+/* The job has stopped: steps are lost that nothing which is left covers. */
 static void lose_pending (Run *run) {
+  gboolean memory = run->spec->memory_interval_us > 0 && place_left (run) != LS_KEPT_IN_STORAGE;
+  guint n = 0;
+
   become_durable (run);
   run->durable_ps = NEVER;
-  for (guint i = 0; i < run->pending->len; i++) {
-    const Stretch *stretch = &g_array_index (run->pending, Stretch, i);
-    run->parts_ps[LS_CAMPAIGN_LOST] += (LsInt128) stretch->steps * stretch->step_ps;
-    charge (run, run->cause, run->fault, (LsInt128) stretch->steps * stretch->step_ps);
-    run->out->lost_steps += stretch->steps;
-  }
-  g_array_set_size (run->pending, 0);
   run->pending_steps = run->pending_tokens = 0;
-  run->trained_ps = 0;
+  run->trained_ps = run->unsaved_ps = 0;
+  for (guint i = 0; i < run->pending->len; i++) {
+    Stretch stretch = g_array_index (run->pending, Stretch, i);
+    LsInt128 took_ps = (LsInt128) stretch.steps * stretch.step_ps;
+    if (memory && stretch.in_memory) {
+      stretch.covered = FALSE;
+      run->pending_steps += stretch.steps;
+      run->pending_tokens += stretch.tokens;
+      run->trained_ps += took_ps;
+      g_array_index (run->pending, Stretch, n++) = stretch;
+      continue;
+    }
+    run->parts_ps[LS_CAMPAIGN_LOST] += took_ps;
+    charge (run, run->cause, run->fault, took_ps);
+    run->out->lost_steps += stretch.steps;
+  }
+  g_array_set_size (run->pending, n);
 }
 
 static gint64 divide_up (LsInt128 a, LsInt128 b) {
@@ -333,6 +361,8 @@ static gint64 plan (const Run *run, gint64 step_ps) {
     steps = MIN (steps, divide_up (run->durable_ps - run->now_ps, step_ps));
   else if (spec->interval_us > 0)
     steps = MIN (steps, divide_up (ps_of (spec->interval_us) - run->trained_ps, step_ps));
+  if (spec->memory_interval_us > 0)
+    steps = MIN (steps, divide_up (ps_of (spec->memory_interval_us) - run->unsaved_ps, step_ps));
   if (spec->until_steps > 0)
     steps = MIN (steps, spec->until_steps - run->out->kept_steps - run->pending_steps);
   if (spec->until_tokens > 0)
@@ -398,14 +428,14 @@ static Outcome train (Run *run) {
 
 /* --- checkpoints and recovery ----------------------------------------------------------------- */
 
-static Outcome start_up (Run *run, guint from, gboolean peer) {
+static Outcome start_up (Run *run, guint from, LsCheckpointPlace place) {
   const LsCampaignSpec *spec = run->spec;
   Outcome outcome = pass (run, LS_CAMPAIGN_RESTART, ps_of (spec->restart_us));
 
   if (outcome == DONE)
     outcome = pass (
         run, LS_CAMPAIGN_RESTORE,
-        ps_of (spec->times.restore_us (spec->times.self, from, ls_seats_used (run->seats), peer)));
+        ps_of (spec->times.restore_us (spec->times.self, from, ls_seats_used (run->seats), place)));
   return outcome;
 }
 
@@ -425,7 +455,28 @@ static Outcome grow (Run *run) {
   ls_seats_fill (run->seats, wanted (run));
   run->fault = -1;
   Outcome outcome = pass (run, LS_CAMPAIGN_SWAP, ps_of (run->spec->swap_us));
-  return outcome == DONE ? start_up (run, before, FALSE) : outcome;
+  return outcome == DONE ? start_up (run, before, LS_KEPT_IN_STORAGE) : outcome;
+}
+
+/* All that is pending is in memory now. */
+static void remember (Run *run) {
+  for (guint i = 0; i < run->pending->len; i++)
+    g_array_index (run->pending, Stretch, i).in_memory = TRUE;
+  run->unsaved_ps = 0;
+  run->remembered = ls_seats_used (run->seats);
+}
+
+static Outcome write_to_memory (Run *run) {
+  const LsCampaignSpec *spec = run->spec;
+  gint64 us = spec->times.memory_us (spec->times.self, ls_seats_used (run->seats));
+
+  run->fault = -1;
+  Outcome outcome = pass (run, LS_CAMPAIGN_CHECKPOINT, ps_of (us));
+  if (outcome != DONE)
+    return outcome;
+  run->out->memory_checkpoints++;
+  remember (run);
+  return DONE;
 }
 
 static Outcome write_checkpoint (Run *run) {
@@ -444,6 +495,7 @@ static Outcome write_checkpoint (Run *run) {
   run->out->checkpoints++;
   run->trained_ps = 0;
   run->restored = replicas;
+  remember (run);
   run->durable_ps = run->now_ps + (grows ? 0 : ps_of (cost.drain_us));
   become_durable (run);
   return grows ? grow (run) : DONE;
@@ -480,18 +532,25 @@ static Outcome recover (Run *run) {
     LsInt128 start_ps = run->now_ps;
     guint cause = run->cause;
     gint64 fault = run->fault;
+    lose_pending (run);
     outcome = pass (run, LS_CAMPAIGN_DETECT, ps_of (spec->detect_us));
+    if (outcome == DONE)
+      outcome = pass (run, LS_CAMPAIGN_DRAIN, ps_of (spec->drain_us));
     if (outcome == DONE)
       outcome = wait_for_nodes (run);
     if (outcome == DONE) {
-      gboolean peer = spec->peer_memory && run->lost_nodes <= 1;
       guint before = ls_seats_used (run->seats);
       gboolean anew = ls_seats_fill (run->seats, wanted (run));
       anew |= before != ls_seats_used (run->seats);
       if (anew && spec->policy != LS_RECOVERY_WAIT)
         outcome = pass (run, LS_CAMPAIGN_SWAP, ps_of (spec->swap_us));
       if (outcome == DONE)
-        outcome = start_up (run, run->restored, peer);
+        outcome = pass (run, LS_CAMPAIGN_RESCHEDULE, ps_of (spec->reschedule_us));
+      if (outcome == DONE) {
+        LsCheckpointPlace place = place_left (run);
+        gboolean newer = spec->memory_interval_us > 0 && place != LS_KEPT_IN_STORAGE;
+        outcome = start_up (run, newer ? run->remembered : run->restored, place);
+      }
     }
     charge (run, cause, fault, run->now_ps - start_ps);
   } while (outcome == STOPPED);
@@ -506,13 +565,13 @@ static void live (Run *run) {
   while (outcome != TIME_UP && !is_complete (run) && !is_stopped (run)) {
     gboolean due = spec->interval_us > 0 && run->durable_ps == NEVER &&
                    run->trained_ps >= ps_of (spec->interval_us);
-    outcome = due ? write_checkpoint (run) : train (run);
+    gboolean soon =
+        spec->memory_interval_us > 0 && run->unsaved_ps >= ps_of (spec->memory_interval_us);
+    outcome = due ? write_checkpoint (run) : soon ? write_to_memory (run) : train (run);
     if (outcome == DONE)
       become_durable (run);
-    if (outcome == STOPPED) {
-      lose_pending (run);
+    if (outcome == STOPPED)
       outcome = recover (run);
-    }
   }
   keep (run, TRUE);
 }
@@ -563,7 +622,7 @@ void ls_campaign_run (const LsCampaignSpec *spec, guint replica, const LsCampaig
                       LsReplica *result) {
   guint nodes = spec->replicas * spec->nodes_per_replica + spec->spares;
   Run run = {.spec = spec, .trace = trace, .out = result, .durable_ps = NEVER, .fault = -1};
-  const LsHealth healthy = {.replicas = spec->replicas, .slow_percent = 100};
+  const LsHealth healthy = {.replicas = spec->replicas, .slow_percent = 100, .plain = TRUE};
 
   LS_REQUIRE (spec->until_us > 0 || spec->until_steps > 0 || spec->until_tokens > 0,
               "a campaign without an end");
@@ -574,7 +633,7 @@ void ls_campaign_run (const LsCampaignSpec *spec, guint replica, const LsCampaig
   gint64 horizon_us = spec->until_us > 0 ? spec->until_us : LS_CAMPAIGN_LONGEST_US;
   run.until_ps = ps_of (horizon_us);
   run.healthy_ps = spec->times.step_ps (spec->times.self, &healthy);
-  run.restored = spec->replicas;
+  run.restored = run.remembered = spec->replicas;
   run.pending = g_array_new (FALSE, FALSE, sizeof (Stretch));
   run.slow = g_array_new (FALSE, FALSE, sizeof (SlowNode));
   run.seats = ls_seats_new (nodes, spec->replicas, spec->nodes_per_replica);

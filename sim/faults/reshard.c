@@ -64,3 +64,41 @@ LsReshard ls_reshard (gint64 bytes, guint from, guint to, gboolean relabel) {
   result.moves_bytes = bytes - result.stays_bytes;
   return result;
 }
+
+/* One flat buffer, cut or whole before and after. */
+static void add_kind (LsReshard *sum, gint64 bytes, guint from, gboolean from_cut, guint to,
+                      gboolean to_cut) {
+  LsReshard kind = {0};
+
+  if (from_cut && to_cut) {
+    kind = ls_reshard (bytes, from, to, FALSE);
+  } else {
+    for (guint rank = 0; rank < to; rank++) {
+      gint64 needs = to_cut ? cut (bytes, rank + 1, to) - cut (bytes, rank, to) : bytes;
+      gint64 has = rank >= from ? 0
+                   : from_cut   ? cut (bytes, rank + 1, from) - cut (bytes, rank, from)
+                                : bytes;
+      gint64 stays =
+          MIN (needs, has); /* at most one of the two is cut: the smaller lies in the other */
+      kind.stays_bytes += stays;
+      kind.moves_bytes += needs - stays;
+      kind.most_read_bytes = MAX (kind.most_read_bytes, needs);
+      kind.most_moved_bytes = MAX (kind.most_moved_bytes, needs - stays);
+    }
+    kind.most_sources = from_cut ? from : 1;
+  }
+  sum->stays_bytes += kind.stays_bytes;
+  sum->moves_bytes += kind.moves_bytes;
+  sum->most_read_bytes += kind.most_read_bytes;
+  sum->most_moved_bytes += kind.most_moved_bytes;
+  sum->most_sources = MAX (sum->most_sources, kind.most_sources);
+}
+
+LsReshard ls_reshard_stage (gint64 parameters_bytes, gint64 optimizer_bytes, guint from,
+                            int from_stage, guint to, int to_stage) {
+  LsReshard sum = {0};
+
+  add_kind (&sum, parameters_bytes, from, from_stage >= 3, to, to_stage >= 3);
+  add_kind (&sum, optimizer_bytes, from, from_stage >= 1, to, to_stage >= 1);
+  return sum;
+}

@@ -23,3 +23,10 @@ typedef struct {
 } LsReshard;
 
 LsReshard ls_reshard (gint64 bytes, guint from, guint to, gboolean relabel);
+
+/* The states of one model-parallel part when the ZeRO stage changes too: parameters are cut with stage 3,
+ * the optimizer's states with stage 1 and above; what is not cut, every rank holds and needs whole.
+ * `stays_bytes` is what ranks hold already of what they need, by rank number; stays + moves is what
+ * all new ranks need. */
+LsReshard ls_reshard_stage (gint64 parameters_bytes, gint64 optimizer_bytes, guint from,
+                            int from_stage, guint to, int to_stage);

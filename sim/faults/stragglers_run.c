@@ -100,6 +100,8 @@ static void add_drawn (LsStragglersRun *run) {
       continue;
     for (guint k = 0; k < straggler->ranks->len; k++) {
       guint rank = g_array_index (straggler->ranks, guint, k);
+      if (rank >= ls_simulation_n_ranks (run->simulation))
+        continue; /* a job that has shrunk */
       guint place = ls_simulation_place (run->simulation, rank);
       if (ls_simulation_rank (run->simulation, place) != rank)
         continue;
@@ -210,6 +212,8 @@ static void add_process (LsStragglersRun *run, const LsStraggler *straggler, Pro
 static void add_devices (LsStragglersRun *run, const LsStraggler *straggler) {
   for (guint k = 0; k < straggler->ranks->len; k++) {
     guint rank = g_array_index (straggler->ranks, guint, k);
+    if (rank >= ls_simulation_n_ranks (run->simulation))
+      continue;
     guint place = ls_simulation_place (run->simulation, rank);
     if (ls_simulation_rank (run->simulation, place) == rank)
       add_process (run, straggler, run->of_device, ls_engine_rank_device (run->engine, place),

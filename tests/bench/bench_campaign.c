@@ -17,11 +17,11 @@ static LsCheckpointCost checkpoint (gpointer self, guint replicas) {
   return (LsCheckpointCost){.blocking_us = 5 * S_US, .drain_us = 60 * S_US};
 }
 
-static gint64 restore_us (gpointer self, guint from, guint to, gboolean peer) {
+static gint64 restore_us (gpointer self, guint from, guint to, LsCheckpointPlace place) {
   (void) self;
   (void) from;
   (void) to;
-  return (peer ? 10 : 90) * S_US;
+  return (place != LS_KEPT_IN_STORAGE ? 10 : 90) * S_US;
 }
 
 static LsFailureSource source (const char *name, guint per_node, double mean_h) {
@@ -39,7 +39,7 @@ static LsCampaignSpec campaign (guint nodes, const LsFailureSource *sources, gui
                           .tokens_per_step = 16000000,
                           .n_sources = n,
                           .sources = sources,
-                          .times = {step_ps, checkpoint, restore_us, NULL},
+                          .times = {step_ps, checkpoint, NULL, restore_us, NULL},
                           .interval_us = 600 * S_US,
                           .policy = LS_RECOVERY_SPARES,
                           .detect_us = 300 * S_US,

@@ -62,6 +62,26 @@ for db in a.db d.db; do
 done
 cmp -s a.db.slow d.db.slow || fail "another source moved the failures of the first"
 
+# Stragglers of the step: the campaign's steps are the mean of the 20 steps after the first of `run`, with the
+# same draws; goodput compares with steps without them.
+cat >jitter.yaml <<'YAML'
+lockstep: 1
+faults: {stragglers: {jitter: {target: {all: true}, time_factor: {dist: lognormal, median: 1.2, sigma: 0.3}, per: step}}}
+YAML
+run 0 run tiny.yaml jitter.yaml months.yaml --json --set workload.stop.steps=21 -o j.db
+is_json
+run 0 query j.db "SELECT abs((SELECT avg(end_ns - start_ns) FROM step WHERE step BETWEEN 1 AND 20) * 100000 / 1000.0 - (SELECT sum(end_us - start_us) FROM interval WHERE kind = 'train')) < 1000" --format csv
+[ "$(sed -n 2p out)" = "1" ] || fail "a campaign's steps are not the mean of sampled ones"
+run 0 run tiny.yaml jitter.yaml months.yaml --json --trace none
+grep -q '"slow": 0.[1-9]' out || fail "jitter does not show in the campaign: $(grep '"slow"' out)"
+run 0 run tiny.yaml months.yaml --trace none --set 'faults.stragglers.once={target: {rank: 0}, time_factor: 2, from: 1 s, until: 2 s}'
+says err "no effect on the campaign"
+
+# Checkpoints in memory between those to storage; phases of recovery by name.
+run 0 run tiny.yaml months.yaml failing.yaml -o m.db --set campaign.checkpoint.every=1h --set campaign.checkpoint.memory_every=5min --set campaign.checkpoint.peer_memory=true --set campaign.recovery.drain=20s --set campaign.recovery.reschedule=90s
+says out "reschedule"
+run 2 run tiny.yaml months.yaml failing.yaml --trace none --set campaign.checkpoint.memory_every=5
+
 # Learning on the kept steps of a campaign: in its own time, with its dollars.
 cat >elastic.yaml <<'YAML'
 lockstep: 1

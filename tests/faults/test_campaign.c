@@ -9,7 +9,7 @@
 
 /* Steps of one second, whatever the health; checkpoints and restores as given. */
 typedef struct {
-  gint64 step_ps, blocking_us, drain_us, restore_us;
+  gint64 step_ps, blocking_us, drain_us, restore_us, memory_us;
 } Toy;
 
 static gint64 toy_step (gpointer self, const LsHealth *health) {
@@ -23,11 +23,16 @@ static LsCheckpointCost toy_checkpoint (gpointer self, guint replicas) {
   return (LsCheckpointCost){.blocking_us = toy->blocking_us, .drain_us = toy->drain_us};
 }
 
-static gint64 toy_restore (gpointer self, guint from, guint to, gboolean peer) {
+static gint64 toy_restore (gpointer self, guint from, guint to, LsCheckpointPlace place) {
   const Toy *toy = self;
   (void) from;
   (void) to;
-  return peer ? toy->restore_us / 10 : toy->restore_us;
+  return place != LS_KEPT_IN_STORAGE ? toy->restore_us / 10 : toy->restore_us;
+}
+
+static gint64 toy_memory (gpointer self, guint replicas) {
+  (void) replicas;
+  return ((const Toy *) self)->memory_us;
 }
 
 static LsCampaignSpec toy_spec (Toy *toy) {
@@ -37,6 +42,7 @@ static LsCampaignSpec toy_spec (Toy *toy) {
                           .tokens_per_step = 1000,
                           .times = {.step_ps = toy_step,
                                     .checkpoint = toy_checkpoint,
+                                    .memory_us = toy_memory,
                                     .restore_us = toy_restore,
                                     .self = toy},
                           .policy = LS_RECOVERY_WAIT,
@@ -372,6 +378,162 @@ START_TEST (asynchronous_checkpoints_lose_the_drain) {
 }
 END_TEST
 
+/* Checkpoints in memory under failures that lose no node are segments as those of storage: the same closed
+ * form, with the restore from memory in R. Storage is written once in a hundred segments, for nothing. */
+START_TEST (segments_in_memory_take_the_expected_time) {
+  guint segments = test_scaled (400000);
+  Toy toy = {.step_ps = G_GINT64_CONSTANT (1000000000000),
+             .memory_us = S_US,
+             .restore_us = 20 * S_US}; /* a tenth from memory */
+  LsCampaignSpec spec = toy_spec (&toy);
+  LsFailureSource source = software (100);
+  spec.sources = &source;
+  spec.n_sources = 1;
+  spec.restart_us = 3 * S_US;
+  spec.interval_us = 2000 * S_US;
+  spec.memory_interval_us = 20 * S_US;
+  spec.until_steps = 20 * (gint64) segments;
+  LsReplica result = run (&spec, 0);
+  double mean_s = (double) result.wall_us / 1e6 / segments;
+  double exact_s = ls_interval_segment (100, 1, 5, 0, 20);
+  ck_assert_double_eq_tol (exact_s, 24.566, 5e-4);
+  /* Every hundredth segment ends with storage, which is free, instead of memory. */
+  double free_s = ls_interval_segment (100, 0, 5, 0, 20);
+  ck_assert_double_eq_tol (mean_s, 0.99 * exact_s + 0.01 * free_s,
+                           4 * exact_s / sqrt ((double) segments));
+  ck_assert_uint_gt (result.memory_checkpoints, 90 * result.checkpoints);
+  ls_replica_clear (&result);
+}
+END_TEST
+
+/* Failures that lose a node: without peers the memory is lost with it, and all since storage; with peers about
+ * half an interval of memory is. Two nodes at once take the peers' memory too. */
+START_TEST (memory_survives_as_far_as_it_is_left) {
+  const double storage_s = 10000, memory_s = 500;
+  double lost_s[3];
+  for (guint i = 0; i < 3; i++) {
+    Toy toy = {.step_ps = G_GINT64_CONSTANT (1000000000000)};
+    LsCampaignSpec spec = toy_spec (&toy);
+    LsFailureSource source = exponential ("node", 8e5, 1);
+    if (i == 2) { /* a switch with two nodes */
+      source.per_node = 0;
+      source.nodes_per_domain = 2;
+    }
+    spec.replicas = 4;
+    spec.sources = &source;
+    spec.n_sources = 1;
+    spec.interval_us = (gint64) storage_s * S_US;
+    spec.memory_interval_us = (gint64) memory_s * S_US;
+    spec.peer_memory = i > 0;
+    spec.until_us = 4000 * 86400 * S_US;
+    LsReplica result = run (&spec, 0);
+    ck_assert_uint_gt (result.interruptions, 500);
+    lost_s[i] = (double) result.parts_us[LS_CAMPAIGN_LOST] / 1e6 / result.interruptions;
+    ls_replica_clear (&result);
+  }
+  /* Uniform within an interval: half of it, deviation T / sqrt (12); four standard errors of 500 failures. */
+  ck_assert_double_eq_tol (lost_s[0], storage_s / 2, 4 * storage_s / sqrt (12 * 500.0));
+  ck_assert_double_eq_tol (lost_s[1], memory_s / 2, 4 * memory_s / sqrt (12 * 500.0));
+  ck_assert_double_eq_tol (lost_s[2], storage_s / 2, 4 * storage_s / sqrt (12 * 500.0));
+}
+END_TEST
+
+/* Detection, draining, the scheduler and the restart are paid once per interruption, each in its own part:
+ * failures every 1000 s, which never overlap a recovery of 175 s. */
+START_TEST (every_phase_of_recovery_is_paid_once) {
+  Toy toy = {.step_ps = G_GINT64_CONSTANT (1000000000000), .restore_us = 40 * S_US};
+  LsCampaignSpec spec = toy_spec (&toy);
+  LsFailureSource source = software (1);
+  source.lifetime = ls_distribution ("constant", 1000, 0, 0);
+  spec.sources = &source;
+  spec.n_sources = 1;
+  spec.interval_us = 100 * S_US;
+  spec.detect_us = 60 * S_US;
+  spec.drain_us = 10 * S_US;
+  spec.reschedule_us = 45 * S_US;
+  spec.restart_us = 20 * S_US;
+  spec.until_us = 100500 * S_US;
+  LsReplica result = run (&spec, 0);
+  ck_assert_uint_eq (result.interruptions, 100);
+  ck_assert_int_eq (result.parts_us[LS_CAMPAIGN_DETECT], 100 * 60 * S_US);
+  ck_assert_int_eq (result.parts_us[LS_CAMPAIGN_DRAIN], 100 * 10 * S_US);
+  ck_assert_int_eq (result.parts_us[LS_CAMPAIGN_RESCHEDULE], 100 * 45 * S_US);
+  ck_assert_int_eq (result.parts_us[LS_CAMPAIGN_RESTART], 100 * 20 * S_US);
+  ck_assert_int_eq (result.parts_us[LS_CAMPAIGN_RESTORE], 100 * 40 * S_US);
+  ls_replica_clear (&result);
+}
+END_TEST
+
+/* A step that is done again costs its part so far and the time to retry, and loses no checkpoint: failures every
+ * 1000 s + 1 us, each in the middle of a step of 10 s. */
+START_TEST (a_retried_step_costs_itself_and_the_wait) {
+  Toy toy = {.step_ps = G_GINT64_CONSTANT (10000000000000)};
+  LsCampaignSpec spec = toy_spec (&toy);
+  LsFailureSource source = exponential ("nic", 1, 1e-6);
+  source.lifetime = ls_distribution ("constant", 1005, 0, 0);
+  source.repair = ls_distribution ("constant", 1e-6, 0, 0);
+  source.effect = LS_EFFECT_RETRY;
+  source.retry_us = 30 * S_US;
+  spec.sources = &source;
+  spec.n_sources = 1;
+  spec.interval_us = 1000000 * S_US;
+  spec.until_us = 1100 * S_US;
+  LsReplica result = run (&spec, 0);
+  /* 100 steps, 5 s of the next one, 30 s, 6 steps and 5 s of one that the end cuts. */
+  ck_assert_uint_eq (result.failures, 1);
+  ck_assert_uint_eq (result.interruptions, 0);
+  ck_assert_int_eq (result.kept_steps, 106);
+  ck_assert_int_eq (result.lost_steps, 0);
+  ck_assert_int_eq (result.parts_us[LS_CAMPAIGN_LOST], (5 + 30 + 5) * S_US);
+  ls_replica_clear (&result);
+}
+END_TEST
+
+/* Young's, Daly's and the exact interval, simulated: wall times lie at the closed form of a segment, and the
+ * vertex of a parabola in log T through three simulated intervals lies at T* within its 99 % interval. (Waste
+ * is C/T + T/2M to first order, which is even in log (T/T*).) */
+START_TEST (the_simulated_optimum_is_the_exact_one) {
+  const double mtbf_s = 7200, cost_s = 60, best_s = ls_interval_optimal (mtbf_s, cost_s);
+  const double rules_s[] = {ls_interval_young (mtbf_s, cost_s), ls_interval_daly (mtbf_s, cost_s)};
+  enum { N = 48 };
+  double walls[3][N], vertex[N];
+  Toy toy = {.step_ps = G_GINT64_CONSTANT (1000000000000), .blocking_us = (gint64) cost_s * S_US};
+  LsCampaignSpec spec = toy_spec (&toy);
+  LsFailureSource source = software (mtbf_s);
+  spec.sources = &source;
+  spec.n_sources = 1;
+  spec.restart_us = 120 * S_US;
+  spec.until_steps = 2000000;
+  for (guint i = 0; i < 2; i++) {
+    double times[N], interval_s = floor (rules_s[i]);
+    spec.interval_us = (gint64) interval_s * S_US;
+    for (guint r = 0; r < N; r++) {
+      LsReplica result = run (&spec, r);
+      times[r] = (double) result.wall_us / 1e6;
+      ls_replica_clear (&result);
+    }
+    LsEstimate estimate = ls_estimate (times, N, 0.9999);
+    double expected =
+        2000000 / interval_s * ls_interval_segment (mtbf_s, cost_s, 120, 0, interval_s);
+    ck_assert_double_eq_tol (estimate.mean, expected, estimate.half_width + interval_s);
+  }
+  for (guint i = 0; i < 3; i++) {
+    spec.interval_us = (gint64) floor (best_s * exp2 ((double) i - 1)) * S_US;
+    for (guint r = 0; r < N; r++) {
+      LsReplica result = run (&spec, r);
+      walls[i][r] = (double) result.wall_us;
+      ls_replica_clear (&result);
+    }
+  }
+  for (guint r = 0; r < N; r++)
+    vertex[r] = (walls[0][r] - walls[2][r]) /
+                (2 * (walls[0][r] - 2 * walls[1][r] + walls[2][r])); /* in powers of 2 */
+  LsEstimate estimate = ls_estimate (vertex, N, 0.99);
+  ck_assert_double_lt (estimate.half_width, 0.15);
+  ck_assert_double_eq_tol (estimate.mean, 0, estimate.half_width + 0.03);
+}
+END_TEST
+
 static void add (TCase *tcase) {
   tcase_set_timeout (tcase, 120);
   tcase_add_test (tcase, a_campaign_without_failures_is_exact);
@@ -384,6 +546,11 @@ static void add (TCase *tcase) {
   tcase_add_test (tcase, weibull_lifetimes_are_drawn_per_component);
   tcase_add_test (tcase, threads_do_not_show_and_parts_sum);
   tcase_add_test (tcase, asynchronous_checkpoints_lose_the_drain);
+  tcase_add_test (tcase, segments_in_memory_take_the_expected_time);
+  tcase_add_test (tcase, memory_survives_as_far_as_it_is_left);
+  tcase_add_test (tcase, every_phase_of_recovery_is_paid_once);
+  tcase_add_test (tcase, a_retried_step_costs_itself_and_the_wait);
+  tcase_add_test (tcase, the_simulated_optimum_is_the_exact_one);
 }
 
 LS_TEST_MAIN ("campaign", add)

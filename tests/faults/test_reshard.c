@@ -29,6 +29,60 @@ START_TEST (bytes_agree_with_a_byte_map) {
 }
 END_TEST
 
+/* The worlds of the issue, to the byte: what stays, moves and is read; most of a byte map's own sums. */
+START_TEST (sixty_four_ranks_agree_with_a_byte_map) {
+  const guint to[] = {32, 56, 128};
+  const gint64 bytes = 64 * 56 * 5 + 13;
+  for (guint i = 0; i < G_N_ELEMENTS (to); i++) {
+    LsReshard result = ls_reshard (bytes, 64, to[i], FALSE);
+    gint64 most_moved = 0;
+    ck_assert_int_eq (result.stays_bytes, brute_force (bytes, 64, to[i]));
+    ck_assert_int_eq (result.moves_bytes, bytes - result.stays_bytes);
+    for (guint rank = 0; rank < to[i]; rank++) {
+      gint64 moved = 0;
+      for (gint64 byte = bytes * rank / to[i]; byte < bytes * (rank + 1) / to[i]; byte++)
+        moved += rank >= 64 || byte < bytes * rank / 64 || byte >= bytes * (rank + 1) / 64;
+      most_moved = MAX (most_moved, moved);
+    }
+    ck_assert_int_eq (result.most_moved_bytes, most_moved);
+  }
+}
+END_TEST
+
+/* ZeRO stages: who holds which byte before, who needs it after. */
+START_TEST (stages_agree_with_a_byte_map) {
+  const gint64 parameters = 997, optimizer = 1511;
+  for (guint from = 1; from < 12; from++)
+    for (guint to = 1; to < 12; to++)
+      for (guint stages = 0; stages < 16; stages++) {
+        int old_stage = (int) (stages / 4), new_stage = (int) (stages % 4);
+        LsReshard result = ls_reshard_stage (parameters, optimizer, from, old_stage, to, new_stage);
+        gint64 stays = 0, needed = 0;
+        for (guint kind = 0; kind < 2; kind++) {
+          gint64 bytes = kind == 0 ? parameters : optimizer;
+          gboolean old_cut = old_stage >= (kind == 0 ? 3 : 1);
+          gboolean new_cut = new_stage >= (kind == 0 ? 3 : 1);
+          for (guint rank = 0; rank < to; rank++)
+            for (gint64 byte = 0; byte < bytes; byte++) {
+              gboolean needs =
+                  !new_cut || (byte >= bytes * rank / to && byte < bytes * (rank + 1) / to);
+              gboolean has =
+                  rank < from &&
+                  (!old_cut || (byte >= bytes * rank / from && byte < bytes * (rank + 1) / from));
+              needed += needs;
+              stays += needs && has;
+            }
+        }
+        ck_assert_int_eq (result.stays_bytes, stays);
+        ck_assert_int_eq (result.stays_bytes + result.moves_bytes, needed);
+      }
+  /* 3 -> 1 on 64 ranks: the optimizer's shards stay, each rank gets 63/64 of the parameters. */
+  LsReshard result = ls_reshard_stage (6400, 12800, 64, 3, 64, 1);
+  ck_assert_int_eq (result.moves_bytes, 64 * 6400 - 6400);
+  ck_assert_int_eq (result.stays_bytes, 12800 + 6400);
+}
+END_TEST
+
 /* Shares of 64 shards that stay: by rank number 1.6 and 6.2 %, relabelled 50 and 71.4 %. Source: exact
  * overlaps of intervals, worked out by hand: 64 -> 32: (1/32 - 1/64) of the first rank only; 64 -> 56
  * relabelled: (1 + 6/7 + 5/7 + 4/7 + 5/7 + 6/7 + 1) / 8. */
@@ -91,6 +145,8 @@ END_TEST
 static void add (TCase *tcase) {
   tcase_set_timeout (tcase, 60);
   tcase_add_test (tcase, bytes_agree_with_a_byte_map);
+  tcase_add_test (tcase, sixty_four_ranks_agree_with_a_byte_map);
+  tcase_add_test (tcase, stages_agree_with_a_byte_map);
   tcase_add_test (tcase, shares_are_those_of_intervals);
   tcase_add_test (tcase, presets_give_their_counts_back);
   tcase_add_test (tcase, rates_give_the_projected_times);
