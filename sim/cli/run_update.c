@@ -14,17 +14,21 @@
 #include "cli/update_recording.h"
 #include "cli/update_summary.h"
 #include "config/output.h"
+#include "faults/update_failures.h"
+#include "trace/recorder_campaign.h"
 
 typedef struct {
   LsUpdateRun *run;
   LsUpdateRecording *recording; /* NULL: no trace */
   LsRunLearn *learn;            /* NULL without a learn section */
+  LsUpdateFailures *failures;   /* NULL: no worker fails */
   char *path;
 } Updates;
 
 static void updates_clear (Updates *u) {
   ls_run_learn_free (u->learn);
   ls_update_recording_free (u->recording);
+  ls_update_failures_free (u->failures);
   ls_update_run_free (u->run);
   g_free (u->path);
 }
@@ -99,6 +103,17 @@ static gboolean simulate (LsCli *cli, Updates *u, gboolean *interrupted, GError 
   }
   g_propagate_error (error, g_steal_pointer (&local));
   return FALSE;
+}
+
+static void record_failures (const Updates *u, const LsScenario *scenario) {
+  guint n;
+  const LsFailure *list = ls_update_failures_list (u->failures, &n);
+  const LsCampaignTrace trace = ls_recorder_campaign_trace (
+      ls_update_recording_recorder (u->recording), scenario->failures->sources);
+
+  for (guint i = 0; i < n; i++)
+    trace.fault (trace.self, list[i].source, list[i].first_node, list[i].n_nodes, list[i].t_us,
+                 list[i].t_us + list[i].repair_us, 0);
 }
 
 static gboolean finish_recording (LsCli *cli, Updates *u, gboolean interrupted, GError **error) {
@@ -218,6 +233,9 @@ int ls_run_updates (LsCli *cli, const LsScenario *scenario, const LsRecorderOpti
   u.run = ls_update_run_new (scenario->cluster, scenario->workload, scenario->seed, error);
   if (u.run == NULL)
     return 1;
+  if (scenario->failures != NULL)
+    u.failures = ls_update_failures_new (scenario->failures->sources,
+                                         scenario->failures->spec.n_sources, u.run);
   if (ls_args_has (cli->args, "dry-run"))
     return dry_run (cli, &u, options, error);
   if (!start_learning (&u, scenario, error))
@@ -228,6 +246,8 @@ int ls_run_updates (LsCli *cli, const LsScenario *scenario, const LsRecorderOpti
   if (u.learn != NULL)
     ls_run_learn_finish (u.learn,
                          u.recording != NULL ? ls_update_recording_recorder (u.recording) : NULL);
+  if (u.failures != NULL && u.recording != NULL)
+    record_failures (&u, scenario);
   if (!finish_recording (cli, &u, interrupted, error))
     return 1;
   if (interrupted)

@@ -46,6 +46,7 @@ void ls_scenario_free (LsScenario *scenario) {
   ls_step_times_free (scenario->step_times);
   ls_cost_free (scenario->cost);
   ls_campaign_plan_free (scenario->campaign);
+  ls_campaign_plan_free (scenario->failures);
   ls_stragglers_free (scenario->stragglers);
   ls_cluster_free (scenario->cluster);
   ls_config_free (scenario->config);
@@ -183,10 +184,47 @@ static void read_jobs (LsScenario *scenario) {
   }
 }
 
+/* Failures of workers in a run of updates: those that take nodes along, under policies that bear it. */
+static void read_worker_failures (LsScenario *scenario) {
+  LsConfig *config = scenario->config;
+  const LsUpdatePlan *plan = &scenario->workload->update;
+
+  if (!ls_config_has (config, "faults.failures") && !ls_config_has (config, "faults.preset")) {
+    ls_config_no_effect (config, "workload.update.away", "no worker fails");
+    return;
+  }
+  scenario->failures = ls_campaign_plan_new_failures (config, scenario->errors, scenario->cluster,
+                                                      scenario->workload);
+  if (scenario->failures == NULL)
+    return;
+  const char *path =
+      ls_config_has (config, "faults.failures") ? "faults.failures" : "faults.preset";
+  if (!plan->timed || !ls_update_may_leave (&plan->spec))
+    ls_config_error_at (
+        config, scenario->errors, path,
+        "workers that fail need model.kind timed and a policy with servers, not %s%s; "
+        "failures of synchronous training belong to a campaign",
+        plan->spec.policy->name, plan->timed ? "" : " of programs");
+  for (guint i = 0; i < scenario->failures->spec.n_sources; i++) {
+    LsFailureSource *source = &scenario->failures->sources[i];
+    if (source->effect == LS_EFFECT_STOP && !source->keeps_nodes)
+      continue;
+    ls_config_warning_at (
+        config, scenario->errors, path,
+        "%s has no effect in a run of updates: only failures that take nodes along do",
+        source->name);
+  }
+}
+
 /* The campaign of the one job that the scenario has. */
 static void read_campaign (LsScenario *scenario) {
   LsConfig *config = scenario->config;
 
+  if (!ls_config_has (config, "campaign") && scenario->workload != NULL && scenario->n_jobs == 1 &&
+      scenario->workload->update.active) {
+    read_worker_failures (scenario);
+    return;
+  }
   if (!ls_config_has (config, "campaign")) {
     ls_config_no_effect (config, "faults.preset",
                          "failures belong to a campaign, and there is none");

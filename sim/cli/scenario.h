@@ -37,6 +37,7 @@ typedef struct {
   LsCost *cost;             /* NULL: no prices */
   LsStepTimes *step_times;  /* of the campaign */
   LsLearnSettings *learn;   /* NULL: no learn section, or a faulty one */
+  LsCampaignPlan *failures; /* of workers, in a run of updates; NULL: none */
   LsStragglers *stragglers; /* of all jobs; NULL: none, or faulty ones */
   guint64 seed;
   char *name; /* for file names: stems of the files, joined by dashes */

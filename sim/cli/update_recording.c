@@ -155,11 +155,10 @@ static void describe_resource (LsUpdateRecording *recording, guint i) {
 }
 
 static void describe_spans (LsUpdateRecording *recording) {
-  static const LsKind kinds[LS_N_SPANS] = {[LS_SPAN_COMPUTE] = LS_KIND_STEP,
-                                           [LS_SPAN_PUSH] = LS_KIND_PUSH,
-                                           [LS_SPAN_WAIT] = LS_KIND_DELAY,
-                                           [LS_SPAN_PULL] = LS_KIND_PULL,
-                                           [LS_SPAN_AVERAGE] = LS_KIND_ALL_REDUCE};
+  static const LsKind kinds[LS_N_SPANS] = {
+      [LS_SPAN_COMPUTE] = LS_KIND_STEP,       [LS_SPAN_PUSH] = LS_KIND_PUSH,
+      [LS_SPAN_WAIT] = LS_KIND_DELAY,         [LS_SPAN_PULL] = LS_KIND_PULL,
+      [LS_SPAN_AVERAGE] = LS_KIND_ALL_REDUCE, [LS_SPAN_AWAY] = LS_KIND_DELAY};
 
   for (guint span = 0; span < LS_N_SPANS; span++) {
     recording->span_ops[span] = LS_OP_INIT;

@@ -61,6 +61,7 @@ static void put_breakdown (LsJson *json, LsUpdateRun *run) {
     ls_json_number (json, "server", span_s (run, LS_SPAN_PUSH) + span_s (run, LS_SPAN_PULL));
   ls_json_number (json, "data", span_s (run, LS_SPAN_AVERAGE));
   ls_json_close (json);
+  ls_json_number (json, "recovery", span_s (run, LS_SPAN_AWAY));
   ls_json_close (json);
 }
 
@@ -187,6 +188,8 @@ char *ls_update_summary_json (LsCli *cli, LsUpdateRun *run, const char *path, gb
   ls_json_number (json, "run_time_s", end_s (run));
   put_counts (json, run, &t);
   put_staleness (json, run, &t);
+  if (t.left > 0)
+    ls_json_integer (json, "failures", (gint64) t.left);
   put_breakdown (json, run);
   put_memory (json, run);
   ls_json_number (json, "communication_bytes_per_gpu", ls_update_run_sent_bytes (run) / gpus);
@@ -244,7 +247,7 @@ static void put_idle (GString *out, LsUpdateRun *run) {
 
 static void put_time (GString *out, LsUpdateRun *run) {
   static const char *const words[LS_N_SPANS] = {"compute", "push, server busy", "wait for others",
-                                                "pull", "averages"};
+                                                "pull",    "averages",          "failed, away"};
 
   g_string_append (out, "where the time goes, mean over workers\n");
   for (guint span = 0; span < LS_N_SPANS; span++) {
@@ -286,6 +289,8 @@ char *ls_update_summary_text (LsUpdateRun *run, const char *title, const char *p
               "%.4g in the mean, median %" G_GINT64_FORMAT ", p99 %" G_GINT64_FORMAT
               ", most %" G_GINT64_FORMAT,
               t.staleness_mean, t.staleness_p50, t.staleness_p99, t.staleness_max);
+  if (t.left > 0)
+    put_line (out, "failures", "%" G_GUINT64_FORMAT " of workers", t.left);
   put_idle (out, run);
   put_time (out, run);
   put_memory_line (out, run);

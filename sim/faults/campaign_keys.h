@@ -34,6 +34,10 @@ typedef struct {
 /* NULL after adding faults, or when the scenario has no `campaign`. */
 LsCampaignPlan *ls_campaign_plan_new (LsConfig *config, LsConfigErrors *errors,
                                       const LsCluster *cluster, const LsWorkload *workload);
+/* Failures of a run of updates: a plan that has sources only. NULL: none are given, or after adding faults. */
+LsCampaignPlan *ls_campaign_plan_new_failures (LsConfig *config, LsConfigErrors *errors,
+                                               const LsCluster *cluster,
+                                               const LsWorkload *workload);
 void ls_campaign_plan_free (LsCampaignPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsCampaignPlan, ls_campaign_plan_free)
 /* Failures per second of all components of `nodes` nodes that stop the job. */

@@ -283,6 +283,21 @@ LsCampaignPlan *ls_campaign_plan_new (LsConfig *config, LsConfigErrors *errors,
                                                                           : NULL;
 }
 
+LsCampaignPlan *ls_campaign_plan_new_failures (LsConfig *config, LsConfigErrors *errors,
+                                               const LsCluster *cluster,
+                                               const LsWorkload *workload) {
+  g_autoptr (LsCampaignPlan) plan = g_new0 (LsCampaignPlan, 1);
+  guint faults = ls_config_errors_count (errors, LS_CONFIG_FAULT_ERROR);
+
+  plan->names = g_ptr_array_new_with_free_func (g_free);
+  read_sources (config, errors,
+                ls_cluster_node (cluster, ls_cluster_gpu_node (cluster, workload->gpu_of_rank[0])),
+                plan);
+  if (plan->spec.n_sources == 0 || ls_config_errors_count (errors, LS_CONFIG_FAULT_ERROR) != faults)
+    return NULL;
+  return g_steal_pointer (&plan);
+}
+
 double ls_campaign_plan_rate_per_s (const LsCampaignPlan *plan, guint nodes) {
   double sum = 0;
 

@@ -204,6 +204,8 @@ void ls_learner_update (LsLearner *l, const LsUpdateRecord *record) {
               (int) record->operation);
   LS_REQUIRE (record->worker < (gint32) l->options.workers, "worker %d of %u", record->worker,
               l->options.workers);
+  if (record->shard >= (gint32) l->options.shards)
+    return; /* of a model with more parameters: none of this problem's lies there */
   LS_REQUIRE (record->worker >= 0 ||
                   (record->operation != LS_UPDATE_READ && record->operation != LS_UPDATE_GRADIENT &&
                    record->operation != LS_UPDATE_LOCAL_STEP),

@@ -18,6 +18,7 @@ static const struct {
     [LS_SPAN_WAIT] = {"wait", LS_PART_STRAGGLER_WAIT},
     [LS_SPAN_PULL] = {"pull", LS_PART_EXPOSED_SERVER},
     [LS_SPAN_AVERAGE] = {"average", LS_PART_EXPOSED_DATA},
+    [LS_SPAN_AWAY] = {"away", LS_PART_RECOVERY},
 };
 
 const char *ls_update_span_name (LsUpdateSpan span) {
@@ -119,6 +120,8 @@ void ls_update_span (LsUpdate *u, guint number, LsUpdateSpan span) {
   LsUpdateWorker *worker = &u->workers[number];
   gint64 now_ps = ls_engine_now_ps (u->engine);
 
+  if (worker->away)
+    span = LS_SPAN_AWAY;
   if (now_ps > worker->span_ps) {
     worker->spans_ps[worker->span] += now_ps - worker->span_ps;
     if (u->span_func != NULL)
@@ -139,7 +142,7 @@ static void track_lead (LsUpdate *u, const LsUpdateWorker *worker) {
 void ls_update_compute (LsUpdate *u, guint number) {
   LsUpdateWorker *worker = &u->workers[number];
 
-  if (u->stopped)
+  if (u->stopped || worker->away)
     return;
   LS_REQUIRE (!worker->computing, "worker %u computes already", number);
   worker->computing = TRUE;
@@ -333,7 +336,7 @@ void ls_update_local_ended (LsUpdate *u, guint32 slot) {
   free_gradient (u, slot);
 }
 
-void ls_update_abandon (LsUpdate *u, guint number) {
+void ls_update_abandon (LsUpdate *u, guint number, const char *reason) {
   LsUpdateWorker *worker = &u->workers[number];
 
   if (worker->computing) {
@@ -359,8 +362,89 @@ void ls_update_abandon (LsUpdate *u, guint number) {
         oldest = slot;
     }
     LS_REQUIRE (oldest != LS_NO_GRADIENT, "worker %u: a pending gradient is missing", number);
-    ls_update_drop (u, oldest, "cancelled");
+    if (u->spec.policy->whole)
+      ls_update_drop (u, oldest, reason);
+    else
+      ls_update_withdraw (u, oldest, reason);
   }
+}
+
+/* --- leaving and coming back ------------------------------------------------------------------- */
+
+gboolean ls_update_may_leave (const LsUpdateSpec *spec) {
+  return !spec->policy->local && !spec->collective;
+}
+
+void ls_update_leave (LsUpdate *u, guint number) {
+  LsUpdateWorker *worker = &u->workers[number];
+
+  LS_REQUIRE (ls_update_may_leave (&u->spec), "workers of %s cannot leave", u->spec.policy->name);
+  if (u->stopped)
+    return;
+  if (worker->joining) {
+    worker->joining = FALSE;
+    u->n_joining--;
+    return;
+  }
+  if (worker->away)
+    return;
+  ls_update_abandon (u, number, "its worker failed");
+  worker->away = TRUE;
+  u->n_away++;
+  u->totals.left++;
+  ls_update_span (u, number, LS_SPAN_AWAY);
+  if (u->spec.policy->left != NULL)
+    u->spec.policy->left (u, number);
+}
+
+static void come_back (LsUpdate *u, guint number) {
+  LsUpdateWorker *worker = &u->workers[number];
+
+  ls_update_span (u, number, LS_SPAN_AWAY);
+  worker->away = worker->joining = FALSE;
+  u->n_away--;
+  ls_update_span (u, number, LS_SPAN_WAIT);
+  if (u->spec.policy->returned != NULL)
+    u->spec.policy->returned (u, number);
+}
+
+/* A gradient of before is on all shards: the worker starts over with the update that takes it. */
+static gboolean waits_for_update (const LsUpdate *u, guint number) {
+  if (!u->spec.policy->whole || u->spec.policy->goes_on)
+    return FALSE;
+  for (guint i = 0; i < u->whole->len; i++)
+    if (g_array_index (u->gradients, LsGradient, g_array_index (u->whole, guint32, i)).worker ==
+        number)
+      return TRUE;
+  for (guint i = 0; u->stepping && i < u->n_batch; i++)
+    if (u->batch_workers[i] == number)
+      return TRUE;
+  return FALSE;
+}
+
+void ls_update_return (LsUpdate *u, guint number) {
+  LsUpdateWorker *worker = &u->workers[number];
+  gboolean alone = u->n_away == u->spec.workers;
+
+  if (u->stopped || !worker->away || worker->joining)
+    return;
+  /* Where an update starts everybody over, one that comes in its middle waits for it. */
+  if (u->spec.policy->due != NULL && (u->stepping || (u->spec.skip_away && !alone))) {
+    worker->joining = TRUE;
+    u->n_joining++;
+    return;
+  }
+  come_back (u, number);
+  if (!worker->held && !waits_for_update (u, number))
+    ls_update_reply_all (u, number);
+}
+
+void ls_update_join (LsUpdate *u) {
+  for (guint w = 0; w < u->spec.workers && u->n_joining > 0; w++)
+    if (u->workers[w].joining) {
+      u->n_joining--;
+      come_back (u, w);
+    }
 }
 
 /* --- the run --------------------------------------------------------------------------------- */

@@ -11,7 +11,9 @@
  *             policy (common random numbers).
  * Call order: ls_update_new(); sinks; ls_update_run(); results; free.
  * Cost:       one event per step where transfers take no time; no allocation once warm.
- * Left out:   what a gradient is: sim/learn reads the log.
+ *             Workers may leave and return (failures): what they compute or send is dropped, and on their
+ *             return they read the model of then.
+ * Left out:   what a gradient is: sim/learn reads the log. Servers do not fail.
  *
  * Ownership: an LsUpdate borrows spec->policy and the cluster's net, owns the rest of what it makes.
  */
@@ -36,6 +38,7 @@ typedef struct {
   gint64 sync_every;      /* updates after which all wait for all; 0: never */
   gboolean collective;    /* no servers: all workers meet in collectives */
   gboolean reply_ack;     /* a push is answered without the model, which is then asked for */
+  gboolean skip_away;     /* nobody waits for workers that have left */
   guint shards;           /* pieces of the model on servers of their own, >= 1 */
   gint64 samples;         /* in one step of one worker */
   gint64 stop_updates, stop_samples, stop_ps; /* whichever comes first; < 0: not asked for */
@@ -48,6 +51,7 @@ typedef enum {
   LS_SPAN_WAIT,    /* for other workers, because the policy says so */
   LS_SPAN_PULL,    /* from the answer's start until the model is there */
   LS_SPAN_AVERAGE, /* in a collective or an exchange with a peer */
+  LS_SPAN_AWAY,    /* it has left and not returned */
   LS_N_SPANS
 } LsUpdateSpan;
 
@@ -94,6 +98,11 @@ void ls_update_set_span_func (LsUpdate *update, LsUpdateSpanFunc func, gpointer 
 
 /* For the host: the worker's step has ended now. */
 void ls_update_computed (LsUpdate *update, guint worker);
+/* A worker leaves, or is back; nothing when it is so already. Policies of ls_update_may_leave() only. */
+void ls_update_leave (LsUpdate *update, guint worker);
+void ls_update_return (LsUpdate *update, guint worker);
+/* Policies whose workers share nothing but servers. */
+gboolean ls_update_may_leave (const LsUpdateSpec *spec);
 const LsUpdateSpec *ls_update_spec (const LsUpdate *update);
 LsEngine *ls_update_engine (LsUpdate *update);
 
@@ -110,6 +119,7 @@ void ls_update_finish (LsUpdate *update);
 /* Results, after ls_update_finish(). */
 typedef struct {
   guint64 updates, evaluated, applied, dropped, cancelled, in_flight, local;
+  guint64 left;   /* times that a worker has left */
   gint64 samples; /* of gradients evaluated */
   gint64 end_ps;
   double staleness_mean; /* over applied gradients; 0 without any */

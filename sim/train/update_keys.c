@@ -7,6 +7,7 @@
 #define U W "update."
 #define LARGEST 1000000000
 
+static const char *const away_words[] = {"wait", "skip", NULL};
 static const char *const replies[] = {"model", "ack", NULL};
 static const char *const networks[] = {"cluster", "none", NULL};
 static const char *const none_word[] = {"none", NULL};
@@ -102,6 +103,14 @@ const LsConfigKey ls_update_keys[] = {
      .when = "only with servers",
      .meaning =
          "what a push is answered with: the model, or an acknowledgement that leads to a request"},
+    {.path = U "away",
+     .type = LS_CONFIG_WORD,
+     .choices = away_words,
+     .default_text = "wait",
+     .source = "nobody tells the others",
+     .when = "only with faults.failures",
+     .meaning =
+         "while a worker has failed: those who wait for all wait for it too, or go on without it"},
     {.path = U "network",
      .type = LS_CONFIG_WORD,
      .choices = networks,

@@ -40,7 +40,7 @@ static gboolean is_in_batch (const LsUpdate *u, guint worker) {
 
 static void cancel_rest (LsUpdate *u) {
   for (guint w = 0; w < u->spec.workers; w++) {
-    ls_update_abandon (u, w);
+    ls_update_abandon (u, w, "cancelled");
     if (!is_in_batch (u, w))
       ls_update_span (u, w, LS_SPAN_WAIT);
   }
@@ -101,11 +101,32 @@ static void end_full_stop (LsUpdate *u) {
     ls_update_reply_all (u, w);
 }
 
+/* Are all there who are waited for? */
+static void try_full_stop (LsUpdate *u) {
+  guint all = u->spec.workers - (u->spec.skip_away ? u->n_away : 0);
+
+  if (u->n_held > 0 && u->n_held == all)
+    end_full_stop (u);
+}
+
 static void hold (LsUpdate *u, guint worker) {
   u->workers[worker].held = TRUE;
   ls_update_span (u, worker, LS_SPAN_WAIT);
-  if (++u->n_held == u->spec.workers)
-    end_full_stop (u);
+  u->n_held++;
+  try_full_stop (u);
+}
+
+static void async_left (LsUpdate *u, guint worker) {
+  if (u->spec.sync_every == 0)
+    return;
+  u->n_held -= u->workers[worker].held ? 1 : 0;
+  u->workers[worker].held = FALSE;
+  try_full_stop (u);
+}
+
+static void whole_left (LsUpdate *u, guint worker) {
+  (void) worker;
+  ls_update_try_whole (u);
 }
 
 static gboolean is_full_stop (const LsUpdate *u) {
@@ -115,7 +136,7 @@ static gboolean is_full_stop (const LsUpdate *u) {
 static void async_added (LsUpdate *u, guint worker, guint gradient, guint shard) {
   if (u->spec.sync_every == 0)
     ls_update_reply (u, worker, shard);
-  else if (gradient == LS_NO_GRADIENT)
+  else if (gradient == LS_NO_GRADIENT || u->workers[worker].away)
     return;
   else if (is_full_stop (u))
     hold (u, worker);
@@ -134,18 +155,21 @@ static void find_slowest (LsUpdate *u) {
 
   u->n_slowest = 0;
   for (guint w = 0; w < u->spec.workers; w++) {
+    if (u->spec.skip_away && u->workers[w].away)
+      continue;
     if (u->workers[w].done < slowest) {
       slowest = u->workers[w].done;
       u->n_slowest = 0;
     }
     u->n_slowest += u->workers[w].done == slowest ? 1 : 0;
   }
-  u->slowest = slowest;
+  if (u->n_slowest > 0)
+    u->slowest = slowest;
 }
 
 static void ssp_release (LsUpdate *u) {
   for (guint w = 0; w < u->spec.workers; w++)
-    if (u->workers[w].held && may_start (u, w)) {
+    if (u->workers[w].held && !u->workers[w].away && may_start (u, w)) {
       u->workers[w].held = FALSE;
       ls_update_reply_all (u, w);
     }
@@ -155,6 +179,8 @@ static void ssp_added (LsUpdate *u, guint worker, guint gradient, guint shard) {
   (void) shard;
   if (gradient == LS_NO_GRADIENT)
     return; /* other shards have not seen it yet */
+  if (u->workers[worker].away)
+    return;
   LsUpdateWorker *state = &u->workers[worker];
   gboolean was_slowest = state->done == u->slowest;
   state->done++;
@@ -167,6 +193,23 @@ static void ssp_added (LsUpdate *u, guint worker, guint gradient, guint shard) {
     state->held = FALSE;
     ls_update_reply_all (u, worker);
   }
+}
+
+/* Nobody waits for the clock of a worker that is away, or everybody does; one that is back goes on with its own
+ * clock, or with the least of the others. */
+static void ssp_left (LsUpdate *u, guint worker) {
+  u->workers[worker].held = FALSE;
+  if (!u->spec.skip_away)
+    return;
+  find_slowest (u);
+  ssp_release (u);
+}
+
+static void ssp_returned (LsUpdate *u, guint worker) {
+  if (u->spec.skip_away)
+    u->workers[worker].done = MAX (u->workers[worker].done, u->slowest);
+  find_slowest (u);
+  u->workers[worker].held = !may_start (u, worker);
 }
 
 /* --- copies of one's own ------------------------------------------------------------------------ */
@@ -301,6 +344,7 @@ static const LsUpdatePolicy policies[] = {
      .computed = sync_computed,
      .added = wait_for_update,
      .due = cancel_rest,
+     .left = whole_left,
      .updated = restart_all,
      .averaged = sync_averaged},
     {.name = "k-sync",
@@ -315,6 +359,7 @@ static const LsUpdatePolicy policies[] = {
      .computed = push,
      .added = wait_for_update,
      .due = cancel_rest,
+     .left = whole_left,
      .updated = restart_all},
     {.name = "k-batch-sync",
      .title = "the first k mini-batches from anyone at one model",
@@ -326,9 +371,11 @@ static const LsUpdatePolicy policies[] = {
      .keys = K | REPLY,
      .needs = LS_NEEDS_SERVERS,
      .whole = TRUE,
+     .goes_on = TRUE,
      .computed = push_and_go_on,
      .added = wait_for_update,
      .due = cancel_rest,
+     .left = whole_left,
      .updated = restart_all},
     {.name = "k-async",
      .title = "the first k of n workers, the rest go on with the old model",
@@ -341,6 +388,7 @@ static const LsUpdatePolicy policies[] = {
      .whole = TRUE,
      .computed = push,
      .added = wait_for_update,
+     .left = whole_left,
      .updated = restart_workers},
     {.name = "k-batch-async",
      .title = "an update for every k gradients; nobody waits (n-softsync)",
@@ -350,7 +398,8 @@ static const LsUpdatePolicy policies[] = {
      .keys = K | DISCARD | EVERY | REPLY,
      .needs = LS_NEEDS_SERVERS,
      .computed = push,
-     .added = async_added},
+     .added = async_added,
+     .left = async_left},
     {.name = "async",
      .title = "every gradient is an update; nobody waits",
      .definition = "a gradient is applied when it comes, and its worker reads the model of then",
@@ -358,7 +407,8 @@ static const LsUpdatePolicy policies[] = {
      .keys = DISCARD | EVERY | REPLY,
      .needs = LS_NEEDS_SERVERS,
      .computed = push,
-     .added = async_added},
+     .added = async_added,
+     .left = async_left},
     {.name = "ssp",
      .title = "async, but nobody leads the slowest by more than staleness_bound iterations",
      .definition =
@@ -370,7 +420,9 @@ static const LsUpdatePolicy policies[] = {
      .keys = BOUND | DISCARD | REPLY,
      .needs = LS_NEEDS_SERVERS,
      .computed = push,
-     .added = ssp_added},
+     .added = ssp_added,
+     .left = ssp_left,
+     .returned = ssp_returned},
     {.name = "local-sgd",
      .title = "local_steps steps on copies, then their mean",
      .definition = "each worker steps a copy of its own; after local_steps steps all copies become "

@@ -41,6 +41,7 @@ struct _LsUpdatePolicy {
   gboolean local;   /* workers step copies of their own */
   gboolean whole;   /* a gradient counts when all shards have it, and all shards update together */
   gboolean all;     /* every update takes one gradient of every worker (k = n) */
+  gboolean goes_on; /* a worker computes while its gradient waits for the update */
   gboolean elastic; /* what is pushed is a model, which the server and the worker draw together */
   /* A worker's step has ended; `gradient` is its slot. */
   void (*computed) (LsUpdate *update, guint worker, guint gradient);
@@ -50,6 +51,9 @@ struct _LsUpdatePolicy {
   void (*due) (LsUpdate *update);
   /* With `whole`: the update is made, from the gradients of `workers` (ascending). */
   void (*updated) (LsUpdate *update, const guint32 *workers, guint n);
+  /* A worker has left, or is back and takes part (it starts unless it is held); NULL: nothing to do. */
+  void (*left) (LsUpdate *update, guint worker);
+  void (*returned) (LsUpdate *update, guint worker);
   /* A collective over all workers, or an exchange of two, has ended. */
   void (*averaged) (LsUpdate *update, guint worker, guint peer);
 };

@@ -41,6 +41,8 @@ typedef struct {
   guint32 reading; /* shards whose model has not come */
   gboolean computing;
   gboolean held; /* by the policy: may not start yet */
+  gboolean away;
+  gboolean joining; /* back, but away until the next update */
   guint8 span;
   gint64 span_ps; /* since when */
   gint64 clock;   /* steps ended */
@@ -92,6 +94,7 @@ struct LsUpdate {
   guint reducing;       /* collectives under way */
   gint64 last_sync;     /* updates at the last full stop */
   guint n_held;
+  guint n_away, n_joining;
   guint n_slowest; /* SSP: workers at the least clock */
   gint64 slowest, largest_lead;
   guint64 updates;
@@ -113,8 +116,10 @@ static inline LsGradientPart *ls_gradient_part (LsUpdate *u, guint32 gradient, g
 /* update.c: time, steps, records. */
 void ls_update_span (LsUpdate *u, guint worker, LsUpdateSpan span);
 void ls_update_compute (LsUpdate *u, guint worker);
-/* Stops what the worker computes and drops its gradients that no update has taken. */
-void ls_update_abandon (LsUpdate *u, guint worker);
+/* Stops what the worker computes and drops its gradients that are not on all shards. */
+void ls_update_abandon (LsUpdate *u, guint worker, const char *reason);
+/* Workers that have come back while an update was made take part from now on. */
+void ls_update_join (LsUpdate *u);
 void ls_update_stop (LsUpdate *u);
 void ls_update_count (LsUpdate *u); /* one more update of the shared model */
 void ls_update_tell (LsUpdate *u, LsUpdateRecord *record);
@@ -132,6 +137,10 @@ void ls_update_reply_all (LsUpdate *u, guint worker);
 /* The server starts to serve the model now. */
 void ls_update_serve (LsUpdate *u, guint worker, guint shard);
 void ls_update_drop (LsUpdate *u, guint32 gradient, const char *reason);
+/* The same for what no shard has added; what some have stays with them. */
+void ls_update_withdraw (LsUpdate *u, guint32 gradient, const char *reason);
+/* With `whole`: makes an update when enough gradients are there. */
+void ls_update_try_whole (LsUpdate *u);
 /* Without servers: one update from the gradients in `whole`, and everybody reads it. */
 void ls_update_apply_whole (LsUpdate *u);
 /* The worker's copy is the shared model, at once. */

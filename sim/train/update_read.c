@@ -220,6 +220,7 @@ static void read_plan (LsWorkloadReader *r, gint64 parameters) {
   plan->step_bytes = (double) parameters * ls_workload_optimizer_traffic (r->workload);
   if (plan->spec.policy->elastic)
     plan->step_bytes = (double) (2 * plan->model_bytes);
+  plan->spec.skip_away = strcmp (ls_config_get_string (r->config, U "away"), "skip") == 0;
   read_servers (r);
   read_policy_keys (r);
   check_needs (r);

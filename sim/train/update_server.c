@@ -124,15 +124,14 @@ static void apply_sum (LsUpdate *u, guint number) {
   ls_update_count (u);
 }
 
-static void try_whole (LsUpdate *u);
-
 static void whole_step_ended (LsUpdate *u) {
   guint n = u->n_batch;
 
   u->stepping = FALSE;
   ls_update_count (u);
+  ls_update_join (u);
   u->spec.policy->updated (u, u->batch_workers, n);
-  try_whole (u);
+  ls_update_try_whole (u);
 }
 
 void ls_update_apply_whole (LsUpdate *u) {
@@ -175,9 +174,22 @@ static void begin_step (LsUpdate *u, guint number) {
     shard_step_ended (u, u->engine, number);
 }
 
-/* With `whole`: makes an update when enough gradients are there. */
-static void try_whole (LsUpdate *u) {
-  guint k = u->spec.k;
+/* Gradients that an update takes now: of workers that have left only those that are there. */
+static guint needed (const LsUpdate *u) {
+  guint count = u->spec.workers - u->n_away;
+
+  if (!u->spec.skip_away || u->n_away == 0)
+    return u->spec.k;
+  for (guint i = 0; i < u->whole->len; i++) {
+    guint32 slot = g_array_index (u->whole, guint32, i);
+    guint worker = g_array_index (u->gradients, LsGradient, slot).worker;
+    count += u->workers[worker].away ? 1 : 0;
+  }
+  return MIN (u->spec.k, MAX (1, count));
+}
+
+void ls_update_try_whole (LsUpdate *u) {
+  guint k = needed (u);
 
   if (u->stepping || u->whole->len < k || u->stopped)
     return;
@@ -240,6 +252,31 @@ void ls_update_drop (LsUpdate *u, guint32 slot, const char *reason) {
   }
 }
 
+void ls_update_withdraw (LsUpdate *u, guint32 slot, const char *reason) {
+  LsGradient *g = ls_gradient_at (u, slot);
+  gint64 number = g->number;
+
+  if (g->adding > 0)
+    u->workers[g->worker].pending--;
+  g->adding = 0;
+  for (guint s = 0; s < u->spec.shards; s++) {
+    LsGradientPart *part = ls_gradient_part (u, slot, s);
+    LsUpdateShard *shard = &u->shards[s];
+    if (ls_gradient_at (u, slot)->number != number)
+      return;
+    if (part->state != LS_GRADIENT_COMING && part->state != LS_GRADIENT_QUEUED)
+      continue;
+    if (part->flow != 0)
+      ls_engine_cancel_transfer (u->engine, part->flow);
+    part->flow = 0;
+    if (shard->busy && shard->current == slot)
+      shard->current = LS_NO_GRADIENT; /* its work goes on, for nothing */
+    else if (part->state == LS_GRADIENT_QUEUED)
+      unqueue (shard, slot);
+    drop_part (u, slot, s, reason);
+  }
+}
+
 /* With `whole`: a gradient is on all shards; it may have become too stale on the way. */
 static void whole_added (LsUpdate *u, guint32 slot) {
   guint worker = ls_gradient_at (u, slot)->worker;
@@ -253,7 +290,7 @@ static void whole_added (LsUpdate *u, guint32 slot) {
   g_array_append_val (u->whole, slot);
   if (u->spec.policy->added != NULL)
     u->spec.policy->added (u, worker, slot, 0);
-  try_whole (u);
+  ls_update_try_whole (u);
 }
 
 static void add_ended (gpointer self, LsEngine *engine, guint64 data) {
@@ -422,7 +459,7 @@ static void acknowledged (gpointer self, LsEngine *engine, guint64 data) {
 }
 
 void ls_update_reply (LsUpdate *u, guint worker, guint shard) {
-  if (u->stopped)
+  if (u->stopped || u->workers[worker].away)
     return;
   if (u->workers[worker].reading == 0) {
     u->workers[worker].reading = u->spec.shards;

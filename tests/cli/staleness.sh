@@ -64,4 +64,19 @@ for key in run_time_s samples samples_evaluated peak_bytes events; do
 done
 run 3 run replicas.yaml --trace none --set workload.model.layers=24 --set workload.batch.micro=512 --set workload.batch.per_worker=1024
 says err "does not fit in memory"
+# Workers that fail: the learner, which asserts that no gradient is lost or taken twice, goes with every policy.
+fails="$SOURCE_DIR/workloads/staleness/workers-that-fail.yaml"
+for policy in "sync" "k-sync --set workload.update.k=5" "k-batch-sync --set workload.update.k=5" "k-async --set workload.update.k=3" \
+  "k-batch-async --set workload.update.k=3" "ssp --set workload.update.staleness_bound=2" "async"; do
+  for away in wait skip; do
+    # shellcheck disable=SC2086 # words
+    run 0 run "$fails" --trace none --json --set workload.update.policy=$policy --set 'workload.update.servers={nodes: ps, shards: 3}' \
+      --set workload.update.away=$away --set workload.stop.time=20s --set 'faults.failures.node.lifetime.mean=5 s' \
+      --set 'faults.failures.node.repair.mean=2 s' --set learn.problem=quadratic --unset learn.data
+    grep -q '"failures": [1-9]' out || fail "$policy, $away: nobody fails"
+  done
+done
+run 0 run "$fails" -q -o fails.db --set learn.problem=quadratic --unset learn.data
+run 0 query fails.db "SELECT (SELECT count(*) FROM fault) > 5, (SELECT count(*) FROM gradient WHERE reason = 'its worker failed') > 0, (SELECT sum(end_ns - start_ns) FROM event e JOIN string s ON s.id = e.name_id WHERE s.value = 'away') > 0" --format csv
+[ "$(sed -n 2p out)" = "1,1,1" ] || fail "failures of workers are not in the trace: $(cat out)"
 finish

@@ -5,8 +5,12 @@
  * standard errors of the run, estimated from batches, unless another is given with its reason.
  * LS_TEST_SCALE makes runs longer or shorter.
  */
+#include <gsl/gsl_randist.h>
 #include <math.h>
 
+#include "base/error.h"
+#include "base/random.h"
+#include "base/time.h"
 #include "update_harness.h"
 
 static double harmonic (guint m) {
@@ -436,6 +440,154 @@ START_TEST (no_gradient_is_lost_or_applied_twice) {
 }
 END_TEST
 
+/* --- workers that fail and come back ------------------------------------------------------------ */
+
+/* Leaves after a time of mean `up`, is back after one of mean `down`, both exponential. */
+typedef struct {
+  LsUpdate *update;
+  guint worker;
+  gsl_rng *rng;
+  double up_s, down_s;
+  gboolean away;
+} Goer;
+
+static void come_or_go (gpointer self, LsEngine *engine);
+
+static void schedule_goer (Goer *goer, LsEngine *engine) {
+  double s = gsl_ran_exponential (goer->rng, goer->away ? goer->down_s : goer->up_s);
+
+  ls_engine_schedule (engine, ls_engine_now_ps (engine) + 1 + ls_time_ps_from_s_checked (s), 0,
+                      come_or_go, goer);
+}
+
+static void come_or_go (gpointer self, LsEngine *engine) {
+  Goer *goer = self;
+
+  goer->away = !goer->away;
+  if (goer->away)
+    ls_update_leave (goer->update, goer->worker);
+  else
+    ls_update_return (goer->update, goer->worker);
+  schedule_goer (goer, engine);
+}
+
+/* Runs with `n_goers` workers that come and go. */
+static UpdateCase update_case_with_goers (const LsUpdateSpec *spec, double up_s, double down_s,
+                                          guint n_goers, const LsUpdateSink *sink, gpointer self) {
+  const LsDistribution d = ls_distribution ("exponential", 1, 0, 0);
+  UpdateCase run = {.engine = ls_engine_new ()};
+  LsUpdateHost host = {.compute = ls_timed_workers_compute, .abandon = ls_timed_workers_abandon};
+  g_autofree Goer *goers = g_new0 (Goer, spec->workers);
+  g_autoptr (GError) error = NULL;
+
+  run.timed = host.self = ls_timed_workers_new (&d, NULL, spec->workers, 5);
+  run.update = ls_update_new (spec, run.engine, &host);
+  if (sink != NULL)
+    ls_update_add_sink (run.update, sink, self);
+  for (guint w = 0; w < n_goers; w++) {
+    goers[w] = (Goer){.update = run.update,
+                      .worker = w,
+                      .rng = ls_random_gsl_new (9, "goers", w),
+                      .up_s = up_s,
+                      .down_s = down_s};
+    schedule_goer (&goers[w], run.engine);
+  }
+  ls_update_begin (run.update);
+  ck_assert_msg (ls_update_run (run.update, NULL, NULL, NULL, &error), "%s: %s", spec->policy->name,
+                 error != NULL ? error->message : "");
+  ls_update_finish (run.update);
+  run.totals = ls_update_totals (run.update);
+  for (guint w = 0; w < n_goers; w++)
+    gsl_rng_free (goers[w].rng);
+  return run;
+}
+
+static const char *const server_policies[] = {"sync",          "k-sync", "k-batch-sync", "k-async",
+                                              "k-batch-async", "async",  "ssp"};
+
+/* With failures and elastic workers too: every gradient is applied once or dropped once, whoever waits for whom. */
+START_TEST (no_gradient_is_lost_when_workers_fail) {
+  static const LsUpdateSink sink = {.update = keep_books};
+
+  for (guint i = 0; i < G_N_ELEMENTS (server_policies); i++)
+    for (guint mode = 0; mode < 4; mode++) {
+      Books books = {.held = g_hash_table_new (NULL, NULL), .n = 8};
+      LsUpdateSpec spec = update_spec (server_policies[i], 8, 3, (gint64) test_scaled (3000));
+      spec.staleness_bound = 2;
+      spec.skip_away = mode % 2 != 0;
+      spec.sync_every = mode >= 2 && (i == 4 || i == 5) ? 50 : 0;
+      UpdateCase run = update_case_with_goers (&spec, 5, 2, 8, &sink, &books);
+      ck_assert_uint_eq (books.applied, run.totals.applied);
+      ck_assert_uint_eq (books.dropped, run.totals.dropped);
+      ck_assert_uint_eq (g_hash_table_size (books.held), run.totals.in_flight);
+      ck_assert_uint_gt (run.totals.left, 100);
+      ck_assert_int_gt (ls_update_span_ps (run.update, 0, LS_SPAN_AWAY), 0);
+      if (i == 6) { /* Ho et al.: no lead beyond the bound; staleness as in ssp_keeps_its_bound */
+        ck_assert_int_le (ls_update_largest_lead (run.update), 2);
+        ck_assert_int_le (run.totals.staleness_max, (8 - 1) * (2 * 2 + 1));
+      }
+      update_case_clear (&run);
+      g_hash_table_unref (books.held);
+    }
+}
+END_TEST
+
+/* Exponential steps have no memory, so the steps that end are a Poisson process of the time spent computing:
+ * updates - seconds of computing is a martingale of variance `updates`. And a worker is there for
+ * up / (up + down) of the time. */
+START_TEST (workers_that_fail_compute_while_they_are_there) {
+  LsUpdateSpec spec = update_spec ("async", 8, 1, (gint64) test_scaled (60000));
+  UpdateCase run = update_case_with_goers (&spec, 10, 5, 8, NULL, NULL);
+  double compute_s = 0, away_s = 0, all_s = 8 * seconds (&run), n = (double) run.totals.updates;
+
+  for (guint w = 0; w < 8; w++) {
+    compute_s += ls_time_s_from_ps (ls_update_span_ps (run.update, w, LS_SPAN_COMPUTE));
+    away_s += ls_time_s_from_ps (ls_update_span_ps (run.update, w, LS_SPAN_AWAY));
+  }
+  ck_assert_double_eq_tol (n, compute_s, 4 * sqrt (n));
+  ck_assert_double_eq_tol (compute_s + away_s, all_s, 1e-6 * all_s);
+  /* Renewal: the variance of the share of a two-state process over a time t is 2 u^2 d^2 / ((u + d)^3 t). */
+  double error = sqrt (2 * 100 * 25 / (15.0 * 15 * 15 * all_s));
+  ck_assert_double_eq_tol (away_s / all_s, 1.0 / 3, 4 * error);
+  update_case_clear (&run);
+}
+END_TEST
+
+static void leave_for_good (gpointer self, LsEngine *engine) {
+  (void) engine;
+  ls_update_leave (self, 3);
+}
+
+/* Sync of eight without one is sync of seven, H_7 per update, where it is skipped; else nobody goes on. */
+START_TEST (a_barrier_skips_or_waits_for_who_has_left) {
+  const LsDistribution d = ls_distribution ("exponential", 1, 0, 0);
+
+  for (guint skip = 0; skip < 2; skip++) {
+    LsUpdateSpec spec = update_spec ("sync", 8, 8, (gint64) test_scaled (20000));
+    LsUpdateHost host = {.compute = ls_timed_workers_compute, .abandon = ls_timed_workers_abandon};
+    UpdateCase run = {.engine = ls_engine_new ()};
+    g_autoptr (GError) error = NULL;
+    spec.skip_away = skip > 0;
+    run.timed = host.self = ls_timed_workers_new (&d, NULL, 8, 6);
+    run.update = ls_update_new (&spec, run.engine, &host);
+    ls_engine_schedule (run.engine, 1000, 0, leave_for_good, run.update);
+    ls_update_begin (run.update);
+    ck_assert_int_eq (ls_update_run (run.update, NULL, NULL, NULL, &error), skip > 0);
+    ls_update_finish (run.update);
+    run.totals = ls_update_totals (run.update);
+    if (skip > 0) {
+      double n = (double) run.totals.updates;
+      ck_assert_double_eq_tol (seconds (&run) / n, exponential_order (7, 7), 4 * 1.23 / sqrt (n));
+      ck_assert_uint_eq (run.totals.applied, 7 * run.totals.updates);
+    } else {
+      ck_assert_uint_eq (run.totals.updates, 0);
+      ck_assert (g_error_matches (error, LS_ERROR, LS_ERROR_RUN));
+    }
+    update_case_clear (&run);
+  }
+}
+END_TEST
+
 /* `sync_every`: all stand still, so that the version read right after is read by all. */
 START_TEST (full_stops_bound_staleness) {
   const LsDistribution d = ls_distribution ("pareto", 2, 1.5, 0);
@@ -488,6 +640,9 @@ static void add (TCase *tcase) {
   tcase_add_test (tcase, sync_by_collectives_is_sync_by_servers);
   tcase_add_test (tcase, local_steps_wait_less);
   tcase_add_test (tcase, no_gradient_is_lost_or_applied_twice);
+  tcase_add_test (tcase, no_gradient_is_lost_when_workers_fail);
+  tcase_add_test (tcase, workers_that_fail_compute_while_they_are_there);
+  tcase_add_test (tcase, a_barrier_skips_or_waits_for_who_has_left);
   tcase_add_test (tcase, full_stops_bound_staleness);
   tcase_add_test (tcase, every_policy_runs_and_repeats);
 }
