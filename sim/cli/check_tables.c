@@ -26,6 +26,28 @@ static void traffic_card (GString *out, const LsScenario *scenario, const LsWork
       traffic->groups == 1 ? "" : "s", traffic->group_size, w->steps);
 }
 
+/* What a token meets of a mixture of experts, and who holds them. */
+static void experts_card (GString *out, const LsWorkload *w) {
+  const LsTransformer *t = &w->model->transformer;
+  const guint ranks = ls_layout_size (&w->layout, LS_AXIS_EXPERT);
+  g_autofree char *active =
+      ls_quantity_format ((double) ls_model_active_parameters (w->model), LS_DIMENSION_COUNT);
+  g_autofree char *capacity =
+      t->experts.capacity_factor > 0
+          ? g_strdup_printf ("capacity factor %g, padded", t->experts.capacity_factor)
+          : g_strdup ("dropless");
+
+  g_string_append_printf (
+      out,
+      "experts   %" G_GINT64_FORMAT " per layer in %" G_GINT64_FORMAT " layers, %" G_GINT64_FORMAT
+      " per token%s, %s; %s parameters active; expert %u x "
+      "expert_tensor %u x expert_data %u\n",
+      t->experts.count, ls_transformer_expert_blocks (t, t->layers), t->experts.top_k,
+      t->experts.shared_ffn > 0 ? " and shared ones" : "", capacity, active, ranks,
+      ls_layout_size (&w->layout, LS_AXIS_EXPERT_TENSOR),
+      ls_layout_size (&w->layout, LS_AXIS_EXPERT_DATA));
+}
+
 void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
   const LsAccelerator *gpu = ls_cluster_gpu (scenario->cluster, 0);
@@ -50,6 +72,8 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
                           gpu->name, nodes);
   g_string_append_printf (out, "model     %s, %s parameters, %u layers\n", w->model->name,
                           parameters, ls_model_n_layers (w->model));
+  if (ls_workload_has_experts (w))
+    experts_card (out, w);
   g_string_append_printf (
       out,
       "layout    tensor %u%s x pipeline %u x data %u = %u ranks%s; ZeRO stage %d, recompute %s\n",

@@ -32,7 +32,11 @@ static Part part_of (const LsWorkload *workload, guint stage, const LsAccelerato
   whole->zero.stage = 0;
   /* An embedding that the head shares is written by the first stage only. */
   gint64 twice = stage > 0 ? plan->embedding_gradient_elements : 0;
-  LsStaticMemory memory = ls_memory_static (whole, plan->parameters - twice);
+  /* All experts of the stage, dealt over its tensor ranks: who writes which makes no difference here. */
+  gint64 experts = plan->expert_parameters * ls_layout_size (&workload->layout, LS_AXIS_EXPERT) *
+                   ls_layout_size (&workload->layout, LS_AXIS_EXPERT_TENSOR) /
+                   workload->layout.tensor;
+  LsStaticMemory memory = ls_memory_static (whole, plan->parameters - twice + experts);
   return (Part){.parameters_bytes = memory.parameters_bytes,
                 .optimizer_bytes = memory.optimizer_bytes};
 }

@@ -36,6 +36,7 @@ typedef struct {
 
 typedef struct {
   gint64 batch, heads, kv_heads, query_length, kv_length, head_dim;
+  gint64 value_dim; /* of a value head; 0: as head_dim */
   gboolean causal;
   gboolean dropout; /* unfused kernels then make another pass and keep a mask */
   LsFormat format;

@@ -48,15 +48,31 @@ static double format_factor (const LsDevice *device, LsFormat format) {
   return own < half ? own / half : 1;
 }
 
+static double value_dim (const LsAttentionShape *shape) {
+  return (double) (shape->value_dim > 0 ? shape->value_dim : shape->head_dim);
+}
+
+/* Of a query with its output, and of a key with its value. */
+static double mean_dim (const LsAttentionShape *shape) {
+  return ((double) shape->head_dim + value_dim (shape)) / 2;
+}
+
+/* Width of `products` matrix products in sum over head_dim: of two, one is as wide as a value; of the
+ * backward's five, two are (weights' gradient and the values' own). */
+static double product_width (const LsAttentionShape *shape, double products) {
+  double of_values = (double) (gint64) (products / 2);
+  return (products - of_values) * (double) shape->head_dim + of_values * value_dim (shape);
+}
+
 /* Elements of the query (or output) and of the key (or value) tensor. */
 static double query_elements (const LsAttentionShape *shape) {
   return (double) shape->batch * (double) shape->heads * (double) shape->query_length *
-         (double) shape->head_dim;
+         mean_dim (shape);
 }
 
 static double key_elements (const LsAttentionShape *shape) {
   return (double) shape->batch * (double) shape->kv_heads * (double) shape->kv_length *
-         (double) shape->head_dim;
+         mean_dim (shape);
 }
 
 /* t_compute of a flash kernel that walks `products` matrix products per tile of `outer` rows. */
@@ -65,7 +81,7 @@ static double flash_seconds (const LsDevice *device, const LsAttentionShape *sha
   const gint64 rows = outer / TILE + (outer % TILE != 0 ? 1 : 0);
   double tiles = (double) shape->batch * (double) shape->heads * (double) rows;
   double length = (double) inner * kept_share (shape) + (shape->causal ? TILE / 2.0 : 0);
-  double flops = products * 2.0 * TILE * length * (double) shape->head_dim;
+  double flops = 2.0 * TILE * length * product_width (shape, products);
   double per_sm = rate * format_factor (device, shape->format) * head_factor (shape->head_dim) *
                   (shape->causal ? CAUSAL_RATE : 1) / device->sms;
   return larger (1, tiles / device->sms) * (flops / per_sm + overhead_s);
@@ -86,7 +102,8 @@ static LsKernelCost flash_backward (const LsDevice *device, LsAttention attentio
                                     const LsAttentionShape *shape) {
   double size = ls_format_bytes (shape->format);
   double queries = query_elements (shape), keys = key_elements (shape);
-  double flops = 10.0 * queries * (double) shape->kv_length * kept_share (shape);
+  double flops = 2.0 * product_width (shape, 5) * (double) shape->batch * (double) shape->heads *
+                 (double) shape->query_length * (double) shape->kv_length * kept_share (shape);
   /* Main kernel: Q, dO and the fp32 gradient once, K, V, dK, dV once. */
   double bytes = queries * (2 * size + 4) + keys * 4 * size;
   double compute_s = flash_seconds (device, shape, device->flash_backward_flops_per_s[attention],
@@ -131,7 +148,7 @@ static LsKernelCost chain (const LsDevice *device, LsAttention attention,
                      .format = shape->format,
                      .output = shape->format};
   LsMatmul values = scores;
-  values.n = d;
+  values.n = (gint64) value_dim (shape);
   values.k = kv;
   LsMatmul keys = scores;
   keys.m = kv;

@@ -248,7 +248,18 @@ gint64 ls_builder_reduce_bytes (const LsBuilder *builder, gint64 parameters) {
 
 gboolean ls_builder_gathers (const LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
-  return workload->zero.stage >= 3 && ls_workload_shards (workload) > 1;
+  return workload->zero.stage >= 3 &&
+         (ls_workload_shards (workload) > 1 ||
+          (ls_workload_has_experts (workload) && ls_workload_expert_shards (workload) > 1));
+}
+
+LsShared ls_builder_shared (const LsBuilder *builder, gint64 dense, gint64 experts) {
+  const LsWorkload *workload = builder->spec->workload;
+
+  return (LsShared){
+      .dense = ls_layout_copies (&workload->layout) > 1 ? dense : 0,
+      .experts = ls_workload_expert_shards (workload) > 1 ? experts : 0,
+  };
 }
 
 guint ls_builder_zero_parts (const LsBuilder *builder, const LsLayerPlan *plan) {

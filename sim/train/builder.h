@@ -30,6 +30,7 @@
   X (LOADER, "loader")              /* host threads that decode them */                      \
   X (COPY, "copy")                  /* host to device */                                     \
   X (CONSUMED, "consumed")          /* frees input buffers, one operation per micro-batch */ \
+  X (EXPERT, "expert")              /* all-to-alls of tokens, collectives inside experts */  \
   X (DRAIN, "drain")                /* writes a checkpoint to storage beside the step */
 
 #define LS_ENUM_ROLE(id, name) LS_ROLE_##id,
@@ -125,5 +126,11 @@ gboolean ls_builder_gathers (const LsBuilder *builder);
 /* Collectives that move one layer's parameters or gradients with ZeRO stage 3: 1, or one per matrix where
  * the software does so. */
 guint ls_builder_zero_parts (const LsBuilder *builder, const LsLayerPlan *plan);
+/* Parameters of a layer that other ranks have in common with this one: dense ones with all data x context
+ * ranks, those of experts with the expert-data ranks. Nothing where there is no other. */
+typedef struct {
+  gint64 dense, experts;
+} LsShared;
+LsShared ls_builder_shared (const LsBuilder *builder, gint64 dense, gint64 experts);
 /* Adds the host's time for the pieces of such a collective behind it; returns what ends last. */
 LsMark ls_builder_zero_pieces (LsBuilder *builder, LsRole role, LsMark collective);

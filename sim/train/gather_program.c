@@ -33,32 +33,54 @@ void ls_gather_begin_step (LsBuilder *builder) {
   ls_program_wait_same (builder->program, start, before);
 }
 
+static LsOp gather_op (LsBuilder *builder, gint64 bytes, gboolean experts) {
+  return ls_builder_collective (builder, experts ? "gather_expert_parameters" : "gather_parameters",
+                                LS_COLLECTIVE_ALL_GATHER, bytes,
+                                experts ? LS_SLOT_EXPERT_GATHER : LS_SLOT_ZERO_GATHER, LS_AXIS_ZERO,
+                                LS_PART_EXPOSED_ZERO);
+}
+
+/* Bytes of a layer that are gathered. */
+static LsShared bytes_of (const LsBuilder *builder, gint64 dense, gint64 experts) {
+  const LsShared shared = ls_builder_shared (builder, dense, experts);
+
+  return (LsShared){ls_builder_gather_bytes (builder, shared.dense),
+                    ls_builder_gather_bytes (builder, shared.experts)};
+}
+
 void ls_gather_begin_layer (LsBuilder *builder, const LsLayerPlan *plan, LsPhaseName phase) {
-  if (!ls_builder_gathers (builder) || plan->parameters == 0)
-    return;
-  gint64 bytes = ls_builder_gather_bytes (builder, plan->parameters);
+  const LsShared bytes = bytes_of (builder, plan->parameters, plan->expert_parameters);
   guint parts = ls_builder_zero_parts (builder, plan);
   LsMark gather = {0};
+  gboolean first = TRUE;
 
-  for (guint part = 0; part < parts; part++) {
-    gint64 size = bytes * (part + 1) / parts - bytes * part / parts;
-    LsOp op = ls_builder_collective (builder, "gather_parameters", LS_COLLECTIVE_ALL_GATHER, size,
-                                     LS_SLOT_ZERO_GATHER, LS_AXIS_ZERO, LS_PART_EXPOSED_ZERO);
+  if (!ls_builder_gathers (builder) || bytes.dense + bytes.experts == 0)
+    return;
+  for (guint part = 0; part < 2 * parts; part++) {
+    const gboolean experts = part % 2 == 1;
+    const gint64 of = experts ? bytes.experts : bytes.dense, at = part / 2;
+    const gint64 size = of * (at + 1) / parts - of * at / parts;
+    if (size == 0)
+      continue;
+    LsOp op = gather_op (builder, size, experts);
     op.phase = (guint8) phase;
     op.claim_kind = LS_MEMORY_BUFFERS;
     op.claim_bytes = size;
     gather = ls_builder_add (builder, LS_ROLE_GATHER, &op);
-    if (part == 0)
+    if (first)
       g_array_append_val (builder->gather->gathers, gather);
+    first = FALSE;
     gather = ls_builder_zero_pieces (builder, LS_ROLE_GATHER, gather);
   }
   ls_builder_wait (builder, gather);
 }
 
-void ls_gather_end_layer (LsBuilder *builder, gint64 parameters) {
-  if (!ls_builder_gathers (builder) || parameters == 0)
+void ls_gather_end_layer (LsBuilder *builder, const LsLayerPlan *plan) {
+  const LsShared shared = bytes_of (builder, plan->parameters, plan->expert_parameters);
+  const gint64 bytes = shared.dense + shared.experts;
+
+  if (!ls_builder_gathers (builder) || bytes == 0)
     return;
-  gint64 bytes = ls_builder_gather_bytes (builder, parameters);
   LsMark last = ls_builder_last (builder);
   LsOp op = ls_builder_memory (builder, "release_parameters");
   op.release_kind = LS_MEMORY_BUFFERS;
@@ -89,29 +111,39 @@ void ls_gather_end_segment (LsBuilder *builder) {
   g_array_set_size (releases, 0);
 }
 
-void ls_gather_updated (LsBuilder *builder) {
-  const LsWorkload *workload = builder->spec->workload;
+/* All parameters of one kind, in buckets, once `before` has ended. */
+static LsMark gather_updated (LsBuilder *builder, gint64 bytes, gboolean experts, LsMark before) {
+  const LsZero *zero = &builder->spec->workload->zero;
+  const gint64 bucket = zero->bucket_bytes > 0 ? zero->bucket_bytes : MAX (bytes, 1);
+  const gint64 counts[] = {bytes / bucket, 1}, sizes[] = {bucket, bytes % bucket};
+  LsMark gathered = {0};
 
-  if (ls_workload_shards (workload) == 1 || workload->zero.stage < 1 || workload->zero.stage > 2)
-    return;
-  gint64 bytes = ls_builder_gather_bytes (builder, builder->spec->stage->parameters);
-  gint64 bucket = workload->zero.bucket_bytes > 0 ? workload->zero.bucket_bytes : bytes;
-  LsMark before = ls_builder_last (builder), gathered = {0};
-  gint64 whole = bytes / bucket, rest = bytes % bucket;
-  for (guint part = 0; part < 2; part++) {
-    gint64 size = part == 0 ? bucket : rest;
-    if (size == 0 || (part == 0 && whole == 0))
+  for (guint i = 0; i < G_N_ELEMENTS (counts); i++) {
+    if (counts[i] == 0 || sizes[i] == 0)
       continue;
     guint stream = ls_builder_stream (builder, LS_ROLE_GATHER, builder->depth);
-    if (part == 0)
-      ls_program_repeat (builder->program, stream, whole);
-    LsOp op = ls_builder_collective (builder, "gather_parameters", LS_COLLECTIVE_ALL_GATHER, size,
-                                     LS_SLOT_ZERO_GATHER, LS_AXIS_ZERO, LS_PART_EXPOSED_ZERO);
+    LsOp op = gather_op (builder, sizes[i], experts);
     op.phase = LS_PHASE_OPTIMIZER;
+    if (i == 0)
+      ls_program_repeat (builder->program, stream, counts[i]);
     gathered = ls_program_add (builder->program, stream, &op);
     ls_program_wait_same (builder->program, gathered, before);
-    if (part == 0)
+    if (i == 0)
       ls_program_end_repeat (builder->program, stream);
   }
-  ls_builder_wait (builder, gathered);
+  return gathered;
+}
+
+void ls_gather_updated (LsBuilder *builder) {
+  const LsWorkload *workload = builder->spec->workload;
+  const LsStage *stage = builder->spec->stage;
+  const LsShared bytes = bytes_of (builder, stage->parameters, stage->expert_parameters);
+  LsMark before, dense, experts;
+
+  if (bytes.dense + bytes.experts == 0 || workload->zero.stage < 1 || workload->zero.stage > 2)
+    return;
+  before = ls_builder_last (builder);
+  dense = gather_updated (builder, bytes.dense, FALSE, before);
+  experts = gather_updated (builder, bytes.experts, TRUE, before);
+  ls_builder_wait (builder, experts.valid ? experts : dense);
 }

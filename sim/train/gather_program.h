@@ -24,7 +24,7 @@ void ls_gather_begin_step (LsBuilder *builder);
 
 /* Around the compute of one layer; nothing without stage 3 or parameters. */
 void ls_gather_begin_layer (LsBuilder *builder, const LsLayerPlan *plan, LsPhaseName phase);
-void ls_gather_end_layer (LsBuilder *builder, gint64 parameters);
+void ls_gather_end_layer (LsBuilder *builder, const LsLayerPlan *plan);
 /* Before the loop over segments is closed: puts the limits on its gathers. */
 void ls_gather_end_segment (LsBuilder *builder);
 

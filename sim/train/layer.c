@@ -54,6 +54,7 @@ void ls_layer_builder_init (LsLayerBuilder *builder, const LsWorkload *workload,
       .batch = workload->micro_batch,
       .seq = workload->seq_len,
       .tokens = workload->micro_batch * workload->seq_len,
+      .groups = 1,
       .plan = g_new0 (LsLayerPlan, 1),
   };
   ls_device_init (&builder->device, accelerator, LS_CLOCK_SUSTAINED, workload->software);
@@ -97,15 +98,21 @@ LsLayerOp *ls_layer_add_kernel (LsLayerBuilder *builder, const char *name, LsKin
 
 LsLayerOp *ls_layer_add_collective (LsLayerBuilder *builder, const char *name,
                                     LsCollectiveOp collective, gint64 bytes) {
+  return ls_layer_add_collective_on (builder, name, collective, bytes, LS_AXIS_TENSOR);
+}
+
+LsLayerOp *ls_layer_add_collective_on (LsLayerBuilder *builder, const char *name,
+                                       LsCollectiveOp collective, gint64 bytes, LsAxis axis) {
   LsLayerOp op = {
       .name = name,
+      .axis = axis,
       .is_collective = TRUE,
       .collective = collective,
       .collective_bytes = bytes,
       .phase = builder->side == LS_SIDE_FORWARD ? LS_PHASE_FORWARD : LS_PHASE_BACKWARD,
   };
 
-  if (builder->tensor == 1)
+  if (ls_layout_size (&builder->workload->layout, axis) == 1)
     return NULL;
   switch (collective) {
   case LS_COLLECTIVE_ALL_REDUCE:
@@ -116,6 +123,9 @@ LsLayerOp *ls_layer_add_collective (LsLayerBuilder *builder, const char *name,
     break;
   case LS_COLLECTIVE_REDUCE_SCATTER:
     op.kind = LS_KIND_REDUCE_SCATTER;
+    break;
+  case LS_COLLECTIVE_ALL_TO_ALL:
+    op.kind = LS_KIND_ALL_TO_ALL;
     break;
   default:
     LS_REQUIRE (FALSE, "collective %d in a layer", (int) collective);
@@ -154,7 +164,7 @@ static gint64 narrow_bytes (const LsLayerBuilder *builder, gint64 elements) {
 /* Does every micro-batch find the weights anew, as gathered? Else they are scaled once a step, after
  * the update (optimizer_program.h), and their copies stay. */
 static gboolean gathers (const LsWorkload *workload) {
-  return workload->zero.stage >= 3 && workload->layout.data > 1;
+  return workload->zero.stage >= 3 && ls_workload_shards (workload) > 1;
 }
 
 /* Input of a linear map, and its weights where they were just gathered. The copy of the weights that the
@@ -163,6 +173,7 @@ static void scale_operands (LsLayerBuilder *builder, gint64 in, gint64 out) {
   const LsPrecision *precision = &builder->workload->precision;
   LsLayerOp *op = NULL;
 
+  out *= builder->groups; /* a matrix for each */
   builder->plan->narrow_parameters += in * out;
   if (!gathers (builder->workload))
     builder->plan->narrow_bytes +=
@@ -188,6 +199,11 @@ void ls_layer_scale_gradient (LsLayerBuilder *builder, gint64 elements) {
         ->phase = LS_PHASE_INPUT_GRAD;
 }
 
+/* Tokens of one matrix product. */
+static gint64 group_tokens (const LsLayerBuilder *builder) {
+  return (builder->tokens + builder->groups - 1) / builder->groups;
+}
+
 /* The formats that matrix units read and write. */
 static LsKernelCost matmul (const LsLayerBuilder *builder, gint64 m, gint64 n, gint64 k,
                             LsFormat output, gboolean accumulate) {
@@ -196,7 +212,7 @@ static LsKernelCost matmul (const LsLayerBuilder *builder, gint64 m, gint64 n, g
       .m = m,
       .n = n,
       .k = k,
-      .batch = 1,
+      .batch = builder->groups,
       .format = !builder->narrow ? builder->format
                 : backward       ? builder->narrow_gradient
                                  : builder->narrow_forward,
@@ -212,15 +228,17 @@ LsLayerOp *ls_layer_add_linear (LsLayerBuilder *builder, const char *name, gint6
 
   if (builder->narrow)
     scale_operands (builder, in, out);
-  op = ls_layer_add_kernel (builder, name, LS_KIND_MATMUL,
-                            matmul (builder, builder->tokens, out, in, builder->format, FALSE));
+  op = ls_layer_add_kernel (
+      builder, name, LS_KIND_MATMUL,
+      matmul (builder, group_tokens (builder), out, in, builder->format, FALSE));
   op->saved_bytes = ls_layer_linear_bytes (builder, builder->tokens * in);
   return op;
 }
 
 LsLayerOp *ls_layer_add_input_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
                                         gint64 out) {
-  const LsKernelCost cost = matmul (builder, builder->tokens, in, out, builder->format, FALSE);
+  const LsKernelCost cost =
+      matmul (builder, group_tokens (builder), in, out, builder->format, FALSE);
   LsLayerOp *op = ls_layer_add_kernel (builder, name, LS_KIND_MATMUL, cost);
 
   op->phase = LS_PHASE_INPUT_GRAD;
@@ -243,7 +261,7 @@ void ls_layer_add_weight_gradient (LsLayerBuilder *builder, const char *name, gi
   const LsWorkload *workload = builder->workload;
   const gboolean fused = workload->software->fused_weight_gradient && workload->zero.stage < 2;
   const LsFormat output = fused ? workload->precision.gradients : builder->format;
-  const LsKernelCost cost = matmul (builder, out, in, builder->tokens, output, fused);
+  const LsKernelCost cost = matmul (builder, out, in, group_tokens (builder), output, fused);
   LsLayerOp *op = ls_layer_add_kernel (builder, name, LS_KIND_MATMUL, cost);
 
   op->phase = LS_PHASE_WEIGHT_GRAD;
@@ -251,11 +269,13 @@ void ls_layer_add_weight_gradient (LsLayerBuilder *builder, const char *name, gi
   if (needs_accumulation (workload)) {
     /* Read the new gradient, read and write the accumulated one. */
     const gint64 bytes =
-        in * out * (builder->element_bytes + 2 * ls_format_bytes (workload->precision.gradients));
+        in * out * builder->groups *
+        (builder->element_bytes + 2 * ls_format_bytes (workload->precision.gradients));
 
-    op->workspace_bytes += ls_layer_bytes (builder, in * out);
-    op = ls_layer_add_kernel (builder, "accumulate", LS_KIND_ELEMENTWISE,
-                              ls_kernel_stream (&builder->device, bytes, (double) (in * out)));
+    op->workspace_bytes += ls_layer_bytes (builder, in * out * builder->groups);
+    op = ls_layer_add_kernel (
+        builder, "accumulate", LS_KIND_ELEMENTWISE,
+        ls_kernel_stream (&builder->device, bytes, (double) (in * out * builder->groups)));
     op->phase = LS_PHASE_WEIGHT_GRAD;
   }
 }

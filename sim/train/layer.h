@@ -3,7 +3,7 @@
  *
  * Model:      a layer is a list of forward operations and a list of backward operations, both in
  *             execution order; an operation is a kernel with its cost on the given accelerator, or
- *             a collective over the tensor-parallel group. Recomputing a layer runs its forward
+ *             a collective over the tensor-parallel group, or the experts' groups. Recomputing a layer runs its forward
  *             list again (all of it, or only the operations marked `core` for selective).
  * Invariants: activations of a layer = sum of saved_bytes over its forward list; parameters are
  *             counted per rank, after tensor parallelism, before ZeRO.
@@ -21,6 +21,7 @@ typedef struct {
   const char *name; /* "qkv", "attention", "mlp_up", ... for the trace */
   LsKind kind;      /* LS_KIND_MATMUL ... or LS_KIND_ALL_REDUCE ... for tensor collectives */
   gboolean is_collective;
+  LsAxis axis;       /* of a collective: whose group; LS_AXIS_NONE: tensor */
   LsKernelCost cost; /* kernels: launch overhead of the software generation included */
   LsCollectiveOp collective;
   gint64 collective_bytes; /* message size, in the convention of net/collective.h */
@@ -36,7 +37,9 @@ typedef struct {
   char *name; /* "embedding", "block", "head", or the block of a layer list */
   guint n_forward, n_backward;
   LsLayerOp *forward, *backward;
-  gint64 parameters;        /* on this rank */
+  gint64 parameters;        /* on this rank, without the next */
+  gint64 expert_parameters; /* routed experts on this rank, that expert-data ranks have in common */
+  guint n_expert_matrices;  /* weight matrices among those */
   gint64 narrow_parameters; /* of linear maps that multiply in a narrow format, else 0 */
   gint64 narrow_bytes;      /* of their copies in that format that stay from step to step */
   guint n_matrices;         /* weight matrices among them, at least 1 when there are parameters */

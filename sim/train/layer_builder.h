@@ -23,6 +23,7 @@ typedef struct {
   int copies; /* of a narrow operand that both passes need */
   guint tensor;
   gboolean sequence_parallel;
+  gint64 groups;             /* equal parts that linear maps cut `tokens` into, a matrix for each */
   gint64 batch, seq, tokens; /* one micro-batch: samples, tokens per sample, both multiplied */
   LsLayerPlan *plan;
   LsSide side;
@@ -41,6 +42,9 @@ LsLayerOp *ls_layer_add_kernel (LsLayerBuilder *builder, const char *name, LsKin
 /* Adds a collective over the tensor group; nothing, and NULL, when the group has one rank. */
 LsLayerOp *ls_layer_add_collective (LsLayerBuilder *builder, const char *name, LsCollectiveOp op,
                                     gint64 bytes);
+/* The same over the group of another axis: LS_AXIS_EXPERT or LS_AXIS_EXPERT_TENSOR. */
+LsLayerOp *ls_layer_add_collective_on (LsLayerBuilder *builder, const char *name, LsCollectiveOp op,
+                                       gint64 bytes, LsAxis axis);
 /* Forward of a linear map: tokens x in by in x out, saved input. */
 LsLayerOp *ls_layer_add_linear (LsLayerBuilder *builder, const char *name, gint64 in, gint64 out);
 /* From now on linear maps multiply in the narrow formats of the precision, if there are any and the

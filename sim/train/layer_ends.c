@@ -131,6 +131,28 @@ static void head_backward (LsLayerBuilder *b, const LsTransformer *t, gint64 voc
   ls_layer_add_norm (b, "final_norm_grad", split_rows (b), t->hidden, LS_PASS_BACKWARD);
 }
 
+LsLayerPlan *ls_layer_mtp_new (const LsWorkload *workload, const LsAccelerator *accelerator) {
+  const LsTransformer *t = &workload->model->transformer;
+  const gint64 h = t->hidden;
+  LsLayerBuilder b;
+
+  ls_layer_builder_init (&b, workload, accelerator, "mtp");
+  b.tokens = split_rows (&b);
+  ls_layer_add_kernel (&b, "mtp_embedding", LS_KIND_EMBEDDING,
+                       ls_kernel_embedding (&b.device, b.tokens, h, b.format, LS_PASS_FORWARD));
+  ls_layer_add_norm (&b, "mtp_norm", 2 * b.tokens, h, LS_PASS_FORWARD)->saved_bytes =
+      ls_layer_bytes (&b, 2 * b.tokens * h);
+  ls_layer_add_linear (&b, "mtp_join", 2 * h, h);
+  ls_layer_builder_side (&b, LS_SIDE_BACKWARD);
+  ls_layer_add_input_gradient (&b, "mtp_join_grad", 2 * h, h);
+  ls_layer_add_weight_gradient (&b, "mtp_join_weight_grad", 2 * h, h);
+  ls_layer_add_norm (&b, "mtp_norm_grad", 2 * b.tokens, h, LS_PASS_BACKWARD);
+  b.plan->parameters = 2 * h * h + 2 * h;
+  b.plan->input_bytes = b.plan->output_bytes = ls_layer_bytes (&b, b.tokens * h);
+  ls_layer_count_flops (&b, 4 * (double) b.batch * (double) b.seq * (double) h * (double) h);
+  return ls_layer_builder_finish (&b);
+}
+
 /* The head of a picture model: the norm of all tokens, then classes from the first one of each picture. */
 static LsLayerPlan *classes (LsLayerBuilder *b, const LsTransformer *t, gint64 vocab) {
   const gboolean fused = b->workload->software->fused_cross_entropy;

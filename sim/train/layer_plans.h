@@ -9,8 +9,13 @@
 
 /* Vocabulary and position embedding of a transformer. */
 LsLayerPlan *ls_layer_embedding_new (const LsWorkload *workload, const LsAccelerator *accelerator);
-/* One transformer block. */
+/* One transformer block: dense, with experts. */
 LsLayerPlan *ls_layer_block_new (const LsWorkload *workload, const LsAccelerator *accelerator);
+LsLayerPlan *ls_layer_expert_block_new (const LsWorkload *workload,
+                                        const LsAccelerator *accelerator);
+/* What joins the residual stream and the embedding of the next token, before a block that predicts a further
+ * one. */
+LsLayerPlan *ls_layer_mtp_new (const LsWorkload *workload, const LsAccelerator *accelerator);
 /* Final norm, logits and loss. Owns its matrix when embeddings are untied or on another stage. */
 LsLayerPlan *ls_layer_head_new (const LsWorkload *workload, const LsAccelerator *accelerator);
 /* Block `index` (from 0) of a layer list. */

@@ -55,19 +55,38 @@ static LsMark add_kernel (LsBuilder *builder, const LsLayerOp *layer_op, LsPhase
   return ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
 }
 
-/* A tensor-parallel collective behind the newest compute operation; nobody waits for it yet. */
+/* Whose group a collective of a layer is for. */
+typedef struct {
+  LsRole role;
+  LsSlot slot;
+  LsAxis axis;
+  LsPart part;
+} Group;
+
+static Group group_of (LsAxis axis) {
+  switch (axis) {
+  case LS_AXIS_EXPERT:
+    return (Group){LS_ROLE_EXPERT, LS_SLOT_EXPERT, LS_AXIS_EXPERT, LS_PART_EXPOSED_EXPERT};
+  case LS_AXIS_EXPERT_TENSOR:
+    return (Group){LS_ROLE_EXPERT, LS_SLOT_EXPERT_TENSOR, LS_AXIS_TENSOR, LS_PART_EXPOSED_TENSOR};
+  default:
+    return (Group){LS_ROLE_TENSOR, LS_SLOT_TENSOR, LS_AXIS_TENSOR, LS_PART_EXPOSED_TENSOR};
+  }
+}
+
+/* A collective of a layer behind the newest compute operation; nobody waits for it yet. */
 static LsMark add_collective (LsBuilder *builder, const LsLayerOp *layer_op, LsPhaseName phase,
                               Claims claims) {
+  const Group group = group_of (layer_op->axis);
   LsMark before = ls_builder_last (builder);
   LsOp op = ls_builder_collective (builder, layer_op->name, layer_op->collective,
-                                   layer_op->collective_bytes, LS_SLOT_TENSOR, LS_AXIS_TENSOR,
-                                   LS_PART_EXPOSED_TENSOR);
+                                   layer_op->collective_bytes, group.slot, group.axis, group.part);
 
   op.phase = (guint8) phase;
   op.claim_kind = op.release_kind = LS_MEMORY_ACTIVATIONS;
   op.claim_bytes = claims.claim_bytes;
   op.release_bytes = claims.release_bytes;
-  LsMark mark = ls_builder_add (builder, LS_ROLE_TENSOR, &op);
+  LsMark mark = ls_builder_add (builder, group.role, &op);
   ls_program_wait_same (builder->program, mark, before);
   return mark;
 }
@@ -175,7 +194,7 @@ static void chunk_forward (LsBuilder *builder, const LsChunk *chunk) {
     ls_gather_begin_layer (builder, chunk->plan, LS_PHASE_FORWARD);
     layer_forward (builder, chunk->plan, chunk->plan->n_forward, keep_of (chunk, layer),
                    LS_PHASE_FORWARD, input_of (chunk, layer));
-    ls_gather_end_layer (builder, chunk->plan->parameters);
+    ls_gather_end_layer (builder, chunk->plan);
   }
   builder->layer = LS_LABEL_NONE;
   ls_gather_end_segment (builder);
@@ -204,13 +223,11 @@ static void recompute_segment (LsBuilder *builder, const LsChunk *chunk) {
     layer_again (builder, chunk->plan, chunk->mode == LS_CHUNK_SELECTIVE ? RUN_CORE : KEEP_ALL,
                  chunk->mode == LS_CHUNK_FULL && layer + 1 == again);
     if (again_gathered)
-      ls_gather_end_layer (builder, chunk->plan->parameters);
+      ls_gather_end_layer (builder, chunk->plan);
   }
 }
 
 static void chunk_backward (LsBuilder *builder, const LsChunk *chunk) {
-  gint64 parameters = chunk->plan->parameters;
-
   if (is_looped (builder, chunk))
     ls_builder_open (builder, chunk->segments);
   ls_reduce_begin_segment (builder, chunk);
@@ -220,13 +237,13 @@ static void chunk_backward (LsBuilder *builder, const LsChunk *chunk) {
     guint layer = chunk->size - 1 - i;
     builder->layer = label_of (builder, chunk, layer, TRUE);
     ls_gather_begin_layer (builder, chunk->plan, LS_PHASE_BACKWARD);
-    ls_reduce_begin_layer (builder, parameters);
+    ls_reduce_begin_layer (builder, chunk->plan);
     if (!gathers_apart (builder, chunk))
       recompute_segment (builder, chunk);
     layer_backward (builder, chunk->plan, input_of (chunk, layer));
     /* In this order: without overlap the next gather waits for the reduction. */
     ls_reduce_end_layer (builder, chunk->plan);
-    ls_gather_end_layer (builder, parameters);
+    ls_gather_end_layer (builder, chunk->plan);
   }
   builder->layer = LS_LABEL_NONE;
   ls_gather_end_segment (builder);

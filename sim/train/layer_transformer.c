@@ -25,20 +25,10 @@
  *             and the statistics of norms; parallel attention and MLP.
  */
 #include "train/flops.h"
-#include "train/layer_builder.h"
+#include "train/layer_block.h"
 #include "train/layer_plans.h"
 
-typedef struct {
-  LsLayerBuilder b;
-  const LsTransformer *t;
-  gint64 q, kv, f; /* on this rank */
-  gint64 rows;     /* tokens of the split part of the layer: T, or T / t */
-  gint64 wide;     /* bytes of the residual stream of all T tokens */
-  gboolean flash;
-  gboolean fused_rotary; /* no flag of its own: goes with fused activations */
-  gboolean chunked;      /* collectives of the forward pass run in chunks beside their matmul */
-  gboolean async; /* collectives beside the weight gradient: came to Megatron with its fused one */
-} Block;
+typedef LsBlock Block;
 
 /* Row-parallel linear map (projection, down) and the collective behind it. In chunks both run at once, and
  * what follows waits for both. */
@@ -76,7 +66,8 @@ static LsKernelCost attention_cost (const Block *k, LsPass pass) {
       .kv_heads = k->t->kv_heads / k->b.tensor,
       .query_length = k->b.seq,
       .kv_length = k->b.seq,
-      .head_dim = k->t->head_dim,
+      .head_dim = ls_transformer_query_width (k->t) / k->t->heads,
+      .value_dim = ls_transformer_value_width (k->t) / k->t->heads,
       .causal = k->t->causal,
       .dropout = k->t->dropout,
       .format = k->b.format,
@@ -90,10 +81,14 @@ static gint64 scores (const Block *k) {
   return k->t->heads / k->b.tensor * k->b.seq * k->b.seq * k->b.batch;
 }
 
-static void forward_norm_and_gather (Block *k, const char *norm, const char *gather_name) {
+static void forward_norm (Block *k, const char *norm) {
   LsLayerOp *op = ls_layer_add_norm (&k->b, norm, k->rows, k->t->hidden, LS_PASS_FORWARD);
 
   op->saved_bytes = ls_layer_bytes (&k->b, k->rows * k->t->hidden);
+}
+
+static void forward_norm_and_gather (Block *k, const char *norm, const char *gather_name) {
+  forward_norm (k, norm);
   gather (k, gather_name, k->chunked);
 }
 
@@ -122,8 +117,8 @@ static void forward_add (Block *k, const char *dropout, const char *add) {
     op->saved_bytes = elements;
 }
 
-static void forward_attention (Block *k) {
-  const gint64 element = k->b.element_bytes;
+/* From the residual stream to queries, keys and values. */
+static void forward_qkv (Block *k) {
   LsLayerOp *op = NULL;
 
   forward_norm_and_gather (k, "norm1", "gather_qkv");
@@ -136,6 +131,23 @@ static void forward_attention (Block *k) {
   if (k->t->rotary)
     for (int i = 0; i < (k->fused_rotary ? 1 : 3); i++)
       ls_layer_add_pass (&k->b, "rotary", k->b.tokens * (k->q + k->kv), 1, 1);
+}
+
+/* The heads' values, that the projection maps back to the residual stream. */
+static gint64 value_columns (const Block *k) {
+  return ls_transformer_value_width (k->t) / k->b.tensor;
+}
+
+static void forward_attention (Block *k) {
+  const gint64 element = k->b.element_bytes;
+  LsLayerOp *op = NULL;
+
+  if (k->t->latent.kv_rank > 0) {
+    forward_norm (k, "norm1");
+    ls_block_latent (k);
+  } else {
+    forward_qkv (k);
+  }
   op = ls_layer_add_kernel (&k->b, "attention", LS_KIND_ATTENTION,
                             attention_cost (k, LS_PASS_FORWARD));
   if (!k->flash) {
@@ -143,11 +155,11 @@ static void forward_attention (Block *k) {
     op->saved_bytes = scores (k) * (k->t->dropout ? 2 * element + 1 : element);
     op->workspace_bytes = scores (k) * element;
   }
-  forward_row (k, "projection", k->q, "reduce_attention");
+  forward_row (k, "projection", value_columns (k), "reduce_attention");
   forward_add (k, "attention_dropout", "attention_add");
 }
 
-static void forward_activation (Block *k) {
+void ls_block_activation (Block *k) {
   const LsSoftware *software = k->b.workload->software;
   const gint64 elements = k->b.tokens * k->f;
   LsLayerOp *op = NULL;
@@ -168,10 +180,31 @@ static void forward_activation (Block *k) {
   }
 }
 
+/* Experts that every token passes: an MLP on the input that the router has kept. */
+static void forward_shared (Block *k) {
+  gather (k, "gather_shared", k->chunked);
+  k->f = k->t->experts.shared_ffn / k->b.tensor;
+  forward_column (k, "shared_up", k->t->gated ? 2 * k->f : k->f)->saved_bytes = 0;
+  ls_block_activation (k);
+  forward_row (k, "shared_down", k->f, "reduce_shared");
+  if (k->t->experts.shared_gate)
+    ls_layer_add_pass (&k->b, "shared_gate", k->rows * k->t->hidden, 1, 1)->saved_bytes =
+        ls_layer_bytes (&k->b, k->rows * k->t->hidden);
+  ls_layer_add_pass (&k->b, "shared_add", k->rows * k->t->hidden, 2, 1);
+}
+
+static void forward_experts (Block *k) {
+  forward_norm (k, "norm2");
+  ls_block_experts (k);
+  if (k->t->experts.shared_ffn > 0)
+    forward_shared (k);
+  forward_add (k, "mlp_dropout", "mlp_add");
+}
+
 static void forward_mlp (Block *k) {
   forward_norm_and_gather (k, "norm2", "gather_mlp");
   forward_column (k, "mlp_up", k->t->gated ? 2 * k->f : k->f);
-  forward_activation (k);
+  ls_block_activation (k);
   forward_row (k, "mlp_down", k->f, "reduce_mlp");
   forward_add (k, "mlp_dropout", "mlp_add");
 }
@@ -187,7 +220,8 @@ static void backward_row (Block *k, const char *dropout, const char *gather_name
   ls_layer_add_weight_gradient (&k->b, weight, in, k->t->hidden);
 }
 
-/* Gradients of a column-parallel map (qkv, up), of the norm before it, and of the residual. */
+/* Gradients of a column-parallel map (qkv, up), of the norm before it, and of the residual, if these are
+ * named. */
 static void backward_column (Block *k, const char *const *names, gint64 out) {
   LsLayerOp *op = NULL;
 
@@ -200,11 +234,13 @@ static void backward_column (Block *k, const char *const *names, gint64 out) {
   if (op != NULL)
     op->overlaps_next = k->async;
   ls_layer_add_weight_gradient (&k->b, names[3], k->t->hidden, out);
+  if (names[4] == NULL)
+    return;
   ls_layer_add_norm (&k->b, names[4], k->rows, k->t->hidden, LS_PASS_BACKWARD);
   ls_layer_add_pass (&k->b, names[5], k->rows * k->t->hidden, 2, 1);
 }
 
-static void backward_activation (Block *k) {
+void ls_block_activation_grad (Block *k) {
   const LsSoftware *software = k->b.workload->software;
   const gint64 elements = k->b.tokens * k->f;
   LsLayerOp *op = NULL;
@@ -220,24 +256,66 @@ static void backward_activation (Block *k) {
   op->workspace_bytes = ls_layer_bytes (&k->b, (k->t->gated ? 3 : 2) * elements);
 }
 
-static void backward (Block *k) {
+static void backward_experts (Block *k) {
+  static const char *const shared[] = {"gather_shared_input",
+                                       "shared_up_grad",
+                                       "reduce_shared_grad",
+                                       "shared_up_weight_grad",
+                                       NULL,
+                                       NULL};
+
+  if (k->t->dropout)
+    ls_layer_add_pass (&k->b, "mlp_dropout_grad", k->rows * k->t->hidden, 1, 1);
+  if (k->t->experts.shared_ffn > 0) {
+    Block of_shared = *k; /* its residual stream has no dropout of its own */
+    LsTransformer t = *k->t;
+
+    t.dropout = FALSE;
+    of_shared.t = &t;
+    of_shared.f = t.experts.shared_ffn / k->b.tensor;
+    if (t.experts.shared_gate)
+      ls_layer_add_pass (&of_shared.b, "shared_gate_grad", k->rows * t.hidden, 2, 1);
+    backward_row (&of_shared, NULL, "gather_shared_grad", "shared_down_grad",
+                  "shared_down_weight_grad", of_shared.f);
+    ls_block_activation_grad (&of_shared);
+    backward_column (&of_shared, shared, t.gated ? 2 * of_shared.f : of_shared.f);
+    k->b = of_shared.b;
+  }
+  ls_block_experts_grad (k);
+  ls_layer_add_norm (&k->b, "norm2_grad", k->rows, k->t->hidden, LS_PASS_BACKWARD);
+  ls_layer_add_pass (&k->b, "mlp_add_grad", k->rows * k->t->hidden, 2, 1);
+}
+
+static void backward_mlp (Block *k) {
   static const char *const up[] = {"gather_mlp_input",   "mlp_up_grad", "reduce_mlp_grad",
                                    "mlp_up_weight_grad", "norm2_grad",  "mlp_add_grad"};
+
+  backward_row (k, "mlp_dropout_grad", "gather_mlp_grad", "mlp_down_grad", "mlp_down_weight_grad",
+                k->f);
+  ls_block_activation_grad (k);
+  backward_column (k, up, k->t->gated ? 2 * k->f : k->f);
+}
+
+static void backward (Block *k) {
   static const char *const qkv[] = {"gather_qkv_input", "qkv_grad",   "reduce_attention_grad",
                                     "qkv_weight_grad",  "norm1_grad", "attention_add_grad"};
   LsLayerOp *op = NULL;
 
-  backward_row (k, "mlp_dropout_grad", "gather_mlp_grad", "mlp_down_grad", "mlp_down_weight_grad",
-                k->f);
-  backward_activation (k);
-  backward_column (k, up, k->t->gated ? 2 * k->f : k->f);
+  if (k->routed)
+    backward_experts (k);
+  else
+    backward_mlp (k);
   backward_row (k, "attention_dropout_grad", "gather_attention_grad", "projection_grad",
-                "projection_weight_grad", k->q);
+                "projection_weight_grad", value_columns (k));
   op = ls_layer_add_kernel (&k->b, "attention_grad", LS_KIND_ATTENTION,
                             attention_cost (k, LS_PASS_BACKWARD));
   op->workspace_bytes = ls_layer_bytes (&k->b, k->b.tokens * 2 * (k->q + k->kv));
   if (!k->flash)
     op->workspace_bytes += 2 * scores (k) * k->b.element_bytes;
+  if (k->t->latent.kv_rank > 0) {
+    ls_block_latent_grad (k);
+    return;
+  }
   if (k->t->rotary)
     for (int i = 0; i < (k->fused_rotary ? 1 : 3); i++)
       ls_layer_add_pass (&k->b, "rotary_grad", k->b.tokens * (k->q + k->kv), 1, 1);
@@ -250,27 +328,32 @@ static void backward (Block *k) {
 /* Parameters of this rank: matrices and the biases of column-parallel maps are split, norms and the
  * biases of row-parallel maps are whole on every rank. */
 static gint64 parameters (const Block *k) {
-  const gint64 h = k->t->hidden, up = k->t->gated ? 2 * k->f : k->f;
-  gint64 n = h * (k->q + 2 * k->kv) + k->q * h + up * h + k->f * h;
+  const gint64 h = k->t->hidden;
+  const gint64 f = k->routed ? k->t->experts.shared_ffn / k->b.tensor : k->f;
+  const gint64 up = k->t->gated ? 2 * f : f;
+  gint64 n = value_columns (k) * h + up * h + f * h;
 
+  n += k->t->latent.kv_rank > 0 ? ls_block_latent_parameters (k) : h * (k->q + 2 * k->kv);
+  n += k->routed ? ls_block_router_parameters (k) : 0;
   if (k->t->biases)
-    n += k->q + 2 * k->kv + up + 2 * h;
+    n += k->q + 2 * k->kv + (f > 0 ? up + h : 0) + h;
   else if (k->t->qkv_biases)
     n += k->q + 2 * k->kv;
   n += k->t->qk_norm ? 2 * k->t->head_dim : 0;
   return n + 2 * (k->t->rms_norm ? h : 2 * h);
 }
 
-LsLayerPlan *ls_layer_block_new (const LsWorkload *workload, const LsAccelerator *accelerator) {
+static LsLayerPlan *block_new (const LsWorkload *workload, const LsAccelerator *accelerator,
+                               gboolean routed) {
   const LsTransformer *t = &workload->model->transformer;
-  Block k = {.t = t};
+  Block k = {.t = t, .routed = routed};
   gint64 tensor = 0;
 
   ls_layer_builder_init (&k.b, workload, accelerator, "block");
   ls_layer_builder_narrow (&k.b);
   tensor = k.b.tensor;
-  k.q = t->heads * t->head_dim / tensor;
-  k.kv = t->kv_heads * t->head_dim / tensor;
+  k.q = ls_transformer_query_width (t) / tensor;
+  k.kv = t->latent.kv_rank > 0 ? k.q : t->kv_heads * t->head_dim / tensor;
   k.f = t->ffn / tensor;
   k.rows = k.b.sequence_parallel ? k.b.tokens / tensor : k.b.tokens;
   k.wide = ls_layer_bytes (&k.b, k.b.tokens * t->hidden);
@@ -279,14 +362,37 @@ LsLayerPlan *ls_layer_block_new (const LsWorkload *workload, const LsAccelerator
   k.async = workload->software->fused_weight_gradient;
   k.chunked = workload->software->overlaps_tensor && k.b.sequence_parallel;
   forward_attention (&k);
-  forward_mlp (&k);
+  if (routed)
+    forward_experts (&k);
+  else
+    forward_mlp (&k);
   ls_layer_builder_side (&k.b, LS_SIDE_BACKWARD);
   backward (&k);
   k.b.plan->parameters = parameters (&k);
   k.b.plan->n_matrices = 4; /* qkv, projection, up (with the gate), down */
+  if (t->latent.kv_rank > 0)
+    k.b.plan->n_matrices += t->latent.q_rank > 0 ? 3 : 2;
+  if (routed) {
+    /* the router, and no dense MLP where no expert is shared */
+    k.b.plan->n_matrices =
+        t->experts.shared_ffn > 0 ? k.b.plan->n_matrices + 1 : k.b.plan->n_matrices - 1;
+    k.b.plan->expert_parameters = ls_block_expert_parameters (&k);
+    k.b.plan->n_expert_matrices =
+        2 * (guint) (t->experts.count / ls_layout_size (&workload->layout, LS_AXIS_EXPERT));
+  }
   k.b.plan->input_bytes = ls_layer_bytes (&k.b, k.rows * t->hidden);
   k.b.plan->output_bytes = k.b.plan->input_bytes;
-  ls_layer_count_flops (&k.b,
-                        ls_transformer_block_flops (t, workload->micro_batch, workload->seq_len));
+  ls_layer_count_flops (
+      &k.b, routed ? ls_transformer_expert_block_flops (t, workload->micro_batch, workload->seq_len)
+                   : ls_transformer_block_flops (t, workload->micro_batch, workload->seq_len));
   return ls_layer_builder_finish (&k.b);
+}
+
+LsLayerPlan *ls_layer_block_new (const LsWorkload *workload, const LsAccelerator *accelerator) {
+  return block_new (workload, accelerator, FALSE);
+}
+
+LsLayerPlan *ls_layer_expert_block_new (const LsWorkload *workload,
+                                        const LsAccelerator *accelerator) {
+  return block_new (workload, accelerator, TRUE);
 }

@@ -34,8 +34,8 @@ static gint64 optimizer_bytes (const LsWorkload *workload) {
          (gint64) ls_optimizer_moments (&workload->optimizer) * ls_format_bytes (p->optimizer);
 }
 
-LsStaticMemory ls_memory_static (const LsWorkload *workload, gint64 parameters) {
-  const gint64 own = shard (parameters, ls_workload_shards (workload));
+static LsStaticMemory states (const LsWorkload *workload, gint64 parameters, guint shards) {
+  const gint64 own = shard (parameters, shards);
   const int stage = workload->zero.stage;
 
   return (LsStaticMemory){
@@ -44,6 +44,22 @@ LsStaticMemory ls_memory_static (const LsWorkload *workload, gint64 parameters) 
       .gradients_bytes =
           (stage >= 2 ? own : parameters) * ls_format_bytes (workload->precision.gradients),
       .optimizer_bytes = (stage >= 1 ? own : parameters) * optimizer_bytes (workload),
+  };
+}
+
+LsStaticMemory ls_memory_static (const LsWorkload *workload, gint64 parameters) {
+  return states (workload, parameters, ls_workload_shards (workload));
+}
+
+LsStaticMemory ls_memory_static_stage (const LsWorkload *workload, const LsStage *stage) {
+  const LsStaticMemory dense = ls_memory_static (workload, stage->parameters);
+  const LsStaticMemory experts =
+      states (workload, stage->expert_parameters, ls_workload_expert_shards (workload));
+
+  return (LsStaticMemory){
+      .parameters_bytes = dense.parameters_bytes + experts.parameters_bytes,
+      .gradients_bytes = dense.gradients_bytes + experts.gradients_bytes,
+      .optimizer_bytes = dense.optimizer_bytes + experts.optimizer_bytes,
   };
 }
 
@@ -57,7 +73,9 @@ static LsMemoryBuffers buffers_of (const LsWorkload *workload) {
   const LsZero *zero = &workload->zero;
   LsMemoryBuffers buffers = {.stops_early = workload->software->recompute_stops_early};
 
-  if (ls_workload_shards (workload) == 1 || zero->stage < 2)
+  buffers.dense = ls_workload_shards (workload) > 1;
+  buffers.experts = ls_workload_has_experts (workload) && ls_workload_expert_shards (workload) > 1;
+  if ((!buffers.dense && !buffers.experts) || zero->stage < 2)
     return buffers;
   buffers.reduce_bytes = ls_format_bytes (workload->precision.communication);
   buffers.bucket_bytes = zero->overlap ? zero->bucket_bytes : G_MAXINT64 / 4;
@@ -112,7 +130,7 @@ gint64 ls_memory_reserved (gint64 allocated_bytes) {
 void ls_memory_estimate (const LsWorkload *workload, guint number, const LsAccelerator *accelerator,
                          LsMemoryEstimate *estimate) {
   g_autoptr (LsStage) stage = ls_stage_new (workload, number, accelerator);
-  const LsStaticMemory states = ls_memory_static (workload, stage->parameters);
+  const LsStaticMemory held = ls_memory_static_stage (workload, stage);
   const LsMemoryBuffers buffers = buffers_of (workload);
   const LsLayerRun *last = &stage->runs[stage->n_runs - 1];
   const guint stages = workload->layout.pipeline;
@@ -129,9 +147,9 @@ void ls_memory_estimate (const LsWorkload *workload, guint number, const LsAccel
   if (stages > 1)
     estimate->message_bytes =
         2 * stage->boundary_bytes * (number == 0 || number + 1 == stages ? 1 : 2);
-  estimate->bytes[LS_MEMORY_PARAMETERS] = states.parameters_bytes + stage->narrow_bytes;
-  estimate->bytes[LS_MEMORY_GRADIENTS] = states.gradients_bytes;
-  estimate->bytes[LS_MEMORY_OPTIMIZER] = states.optimizer_bytes;
+  estimate->bytes[LS_MEMORY_PARAMETERS] = held.parameters_bytes + stage->narrow_bytes;
+  estimate->bytes[LS_MEMORY_GRADIENTS] = held.gradients_bytes;
+  estimate->bytes[LS_MEMORY_OPTIMIZER] = held.optimizer_bytes;
   estimate->bytes[LS_MEMORY_ACTIVATIONS] =
       (ls_workload_in_flight (workload, number) - 1) * walk.kept + walk.peak - walk.gathered -
       walk.reduced;

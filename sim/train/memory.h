@@ -36,6 +36,8 @@ typedef struct {
 
 /* For `parameters` on the rank before ZeRO. Shards are rounded up. */
 LsStaticMemory ls_memory_static (const LsWorkload *workload, gint64 parameters);
+/* Of a stage, whose routed experts are sharded over the expert-data ranks. */
+LsStaticMemory ls_memory_static_stage (const LsWorkload *workload, const LsStage *stage);
 /* Bytes per parameter of all states without ZeRO: 16 or 18 for the common presets. */
 double ls_memory_bytes_per_parameter (const LsWorkload *workload);
 

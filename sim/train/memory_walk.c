@@ -12,7 +12,8 @@
 typedef struct {
   const LsMemoryBuffers *buffers;
   LsMemoryWalk *walk;
-  GArray *units; /* gint64 parameters, in order of gathering */
+  GArray *units;           /* gint64 parameters, in order of gathering */
+  gboolean dense, experts; /* see LsMemoryBuffers */
   gboolean listing;
   guint unit; /* the next of them */
   gint64 live, gathered, reduced;
@@ -29,6 +30,11 @@ static void run (Walker *w, gint64 passing, gint64 kept) {
     w->walk->reduced = w->reduced;
   }
   w->live += kept;
+}
+
+/* Parameters of a layer that travel. */
+static gint64 shared (const Walker *w, const LsLayerPlan *plan) {
+  return (w->dense ? plan->parameters : 0) + (w->experts ? plan->expert_parameters : 0);
 }
 
 /* A layer is gathered, and those ahead of it. */
@@ -99,7 +105,7 @@ static void chunk_forward (Walker *w, const LsChunk *chunk) {
     for (guint layer = 0; layer < chunk->size; layer++) {
       const gboolean last = layer + 1 == chunk->size;
 
-      gather (w, chunk->plan->parameters);
+      gather (w, shared (w, chunk->plan));
       if (chunk->mode == LS_CHUNK_FULL && layer == 0)
         run (w, 0, chunk->plan->input_bytes);
       forward (w, chunk->plan,
@@ -116,7 +122,7 @@ static guint layers_again (const LsChunk *chunk) {
 }
 
 static void segment_backward (Walker *w, const LsChunk *chunk) {
-  const gint64 parameters = chunk->plan->parameters;
+  const gint64 parameters = shared (w, chunk->plan);
 
   if (!w->buffers->by_layer)
     reduce (w, parameters * chunk->size);
@@ -153,9 +159,11 @@ void ls_memory_walk (const LsStage *stage, const LsRecompute *recompute,
   static const LsMemoryBuffers nothing = {0};
   g_autoptr (LsChunks) chunks = ls_chunks_new (stage, recompute);
   g_autoptr (GArray) units = g_array_new (FALSE, FALSE, sizeof (gint64));
-  Walker list = {.buffers = &nothing, .walk = walk, .units = units, .listing = TRUE};
   Walker count = {.buffers = buffers != NULL ? buffers : &nothing, .walk = walk, .units = units};
+  Walker list = {.buffers = &nothing, .walk = walk, .units = units, .listing = TRUE};
 
+  count.dense = list.dense = count.buffers->dense;
+  count.experts = list.experts = count.buffers->experts;
   *walk = (LsMemoryWalk){0};
   walk_once (&list, chunks);
   *walk = (LsMemoryWalk){0};

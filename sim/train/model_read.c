@@ -9,6 +9,7 @@
 
 #include "base/distance.h"
 #include "base/error.h"
+#include "train/experts_read.h"
 #include "train/update_keys.h"
 #include "train/workload_keys.h"
 
@@ -50,6 +51,7 @@ static void read_sizes (LsConfig *config, LsTransformer *t) {
   read_size (config, "ffn", &t->ffn);
   read_size (config, "vocab", &t->vocab);
   read_size (config, "max_seq", &t->max_seq);
+  read_size (config, "mtp", &t->mtp);
   read_flag (config, "tied_embeddings", &t->tied_embeddings);
   read_flag (config, "biases", &t->biases);
   read_flag (config, "dropout", &t->dropout);
@@ -94,9 +96,10 @@ static LsModel *read_transformer (LsConfig *config, LsConfigErrors *errors) {
 static gboolean check_transformer (LsConfig *config, LsConfigErrors *errors, LsTransformer *t) {
   gboolean fine = TRUE;
 
-  if (t->head_dim == 0 ||
-      (!ls_config_has (config, MODEL ".head_dim") &&
-       (ls_config_has (config, MODEL ".hidden") || ls_config_has (config, MODEL ".heads")))) {
+  /* Latent attention's heads have widths of their own. */
+  if (t->latent.kv_rank == 0 && (t->head_dim == 0 || (!ls_config_has (config, MODEL ".head_dim") &&
+                                                      (ls_config_has (config, MODEL ".hidden") ||
+                                                       ls_config_has (config, MODEL ".heads"))))) {
     if (t->hidden % t->heads != 0) {
       ls_config_error_at (config, errors, MODEL ".heads",
                           "%" G_GINT64_FORMAT " heads do not divide hidden = %" G_GINT64_FORMAT
@@ -117,6 +120,7 @@ static gboolean check_transformer (LsConfig *config, LsConfigErrors *errors, LsT
     fine = FALSE;
   }
   if ((double) t->hidden * (double) MAX (t->vocab, t->ffn) > SIZE_MAX_TOTAL ||
+      (double) t->experts.count * (double) t->experts.ffn * (double) t->hidden > SIZE_MAX_TOTAL ||
       (double) t->heads * (double) t->head_dim > 1e9 || t->layers > 1000000) {
     ls_config_error_at (config, errors, MODEL, "the model is too large to simulate");
     fine = FALSE;
@@ -348,9 +352,9 @@ static LsModel *read_elements (LsConfig *config, LsConfigErrors *errors) {
 /* --- both ----------------------------------------------------------------------------------- */
 
 static const char *const transformer_keys[] = {
-    "layers", "hidden",  "heads",      "kv_heads",   "head_dim",  "ffn",
-    "vocab",  "max_seq", "activation", "norm",       "positions", "tied_embeddings",
-    "biases", "dropout", "causal",     "qkv_biases", "qk_norm",   "embedding_norm"};
+    "layers",  "hidden",     "heads",   "kv_heads",  "head_dim",        "ffn",    "vocab",
+    "max_seq", "activation", "norm",    "positions", "tied_embeddings", "biases", "dropout",
+    "causal",  "qkv_biases", "qk_norm", "experts",   "latent",          "mtp",    "embedding_norm"};
 static const char *const layers_keys[] = {"input", "elements"};
 static const char *const traffic_keys[] = {"operation",  "size",      "groups",  "group_size",
                                            "interleave", "algorithm", "pattern", "shift",
@@ -414,11 +418,9 @@ LsModel *ls_workload_read_model (LsConfig *config, LsConfigErrors *errors) {
   no_effect (config, layers_keys, G_N_ELEMENTS (layers_keys), "only with model.kind layers");
   if (preset)
     read_sizes (config, &model->transformer);
-  if (model->transformer.experts.count > 0) {
-    ls_config_error_at (config, errors, MODEL ".preset", "not yet: mixtures of experts");
-    return NULL;
-  }
-  if (!check_transformer (config, errors, &model->transformer))
+  const gboolean latent = ls_read_latent (config, errors, &model->transformer);
+  const gboolean experts = ls_read_experts (config, errors, &model->transformer);
+  if (!check_transformer (config, errors, &model->transformer) || !latent || !experts)
     return NULL;
   return g_steal_pointer (&model);
 }

@@ -13,9 +13,14 @@
 
 static gint64 owned_parameters (const LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
-  gint64 shards = ls_workload_shards (workload), parameters = builder->spec->stage->parameters;
+  const LsStage *stage = builder->spec->stage;
+  gint64 shards = ls_workload_shards (workload);
+  gint64 expert_shards = ls_workload_expert_shards (workload);
 
-  return workload->zero.stage >= 1 ? (parameters + shards - 1) / shards : parameters;
+  if (workload->zero.stage < 1)
+    return stage->parameters + stage->expert_parameters;
+  return (stage->parameters + shards - 1) / shards +
+         (stage->expert_parameters + expert_shards - 1) / expert_shards;
 }
 
 static void add_kernel (LsBuilder *builder, const char *name, LsKernelCost cost) {

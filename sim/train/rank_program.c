@@ -20,7 +20,7 @@ static void claim_if (LsBuilder *builder, const char *name, LsMemoryKind kind, g
 
 static void add_static_memory (LsBuilder *builder) {
   const LsProgramSpec *spec = builder->spec;
-  LsStaticMemory memory = ls_memory_static (spec->workload, spec->stage->parameters);
+  LsStaticMemory memory = ls_memory_static_stage (spec->workload, spec->stage);
   gint64 sent = ls_builder_has_next (builder) ? spec->stage->boundary_bytes : 0;
   gint64 received = ls_builder_has_previous (builder) ? spec->received_bytes : 0;
 

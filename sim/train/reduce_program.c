@@ -12,11 +12,11 @@
 
 struct LsReduceState {
   LsReduceWhen when;
-  GArray *notes;      /* LsMark: compute operations of the segment's backward */
-  GArray *starts;     /* LsMark: first operations of the layers' backwards (stage 3) */
-  GArray *units;      /* LsMark: their reductions */
-  gint64 carry_bytes; /* gradients that wait for their bucket to fill */
-  LsMark carry_mark;  /* the operation that completes them */
+  GArray *notes;     /* LsMark: compute operations of the segment's backward */
+  GArray *starts;    /* LsMark: first operations of the layers' backwards (stage 3) */
+  GArray *units;     /* LsMark: their reductions */
+  LsShared carry;    /* bytes of gradients that wait for their bucket to fill */
+  LsMark carry_mark; /* the operation that completes them */
   gint64 carry_segment;
   LsMark newest; /* last reduction written */
 };
@@ -45,7 +45,10 @@ static const LsZero *zero_of (const LsBuilder *builder) {
 
 /* Do other ranks hold the same parameters? */
 static gboolean has_copies (const LsBuilder *builder) {
-  return ls_layout_copies (&builder->spec->workload->layout) > 1;
+  const LsWorkload *workload = builder->spec->workload;
+
+  return ls_layout_copies (&workload->layout) > 1 ||
+         (ls_workload_has_experts (workload) && ls_workload_expert_shards (workload) > 1);
 }
 
 /* Stage as far as it matters: 0 on a single data-parallel rank. */
@@ -58,25 +61,77 @@ static gint64 bucket_of (const LsBuilder *builder) {
   return bucket > 0 ? bucket : G_MAXINT64 / 4;
 }
 
-static gint64 segment_bytes (const LsBuilder *builder, const LsChunk *chunk) {
-  return ls_builder_reduce_bytes (builder, chunk->plan->parameters * chunk->size);
+/* Bytes of gradients, dense and of experts. */
+static LsShared bytes_of (const LsBuilder *builder, gint64 dense, gint64 experts) {
+  const LsShared shared = ls_builder_shared (builder, dense, experts);
+
+  return (LsShared){ls_builder_reduce_bytes (builder, shared.dense),
+                    ls_builder_reduce_bytes (builder, shared.experts)};
 }
 
-static LsOp reduction (LsBuilder *builder, gint64 bytes) {
+static LsShared layer_bytes (const LsBuilder *builder, const LsLayerPlan *plan) {
+  return bytes_of (builder, plan->parameters, plan->expert_parameters);
+}
+
+static LsShared segment_bytes (const LsBuilder *builder, const LsChunk *chunk) {
+  return bytes_of (builder, chunk->plan->parameters * chunk->size,
+                   chunk->plan->expert_parameters * chunk->size);
+}
+
+static gint64 sum (LsShared bytes) {
+  return bytes.dense + bytes.experts;
+}
+
+static LsShared times (LsShared bytes, gint64 n) {
+  return (LsShared){bytes.dense * n, bytes.experts * n};
+}
+
+static LsShared plus (LsShared a, LsShared b) {
+  return (LsShared){a.dense + b.dense, a.experts + b.experts};
+}
+
+/* Part `part` of `parts` equal ones. */
+static LsShared part_of (LsShared bytes, gint64 part, gint64 parts) {
+  return (LsShared){bytes.dense * (part + 1) / parts - bytes.dense * part / parts,
+                    bytes.experts * (part + 1) / parts - bytes.experts * part / parts};
+}
+
+static LsOp reduction (LsBuilder *builder, gint64 bytes, gboolean experts) {
   LsOp op;
 
   if (stage_of (builder) == 0)
-    op = ls_builder_collective (builder, "reduce_gradients", LS_COLLECTIVE_ALL_REDUCE, bytes,
-                                LS_SLOT_DATA, LS_AXIS_DATA, LS_PART_EXPOSED_DATA);
+    op = ls_builder_collective (
+        builder, experts ? "reduce_expert_gradients" : "reduce_gradients", LS_COLLECTIVE_ALL_REDUCE,
+        bytes, experts ? LS_SLOT_EXPERT_DATA : LS_SLOT_DATA, LS_AXIS_DATA, LS_PART_EXPOSED_DATA);
   else
-    op = ls_builder_collective (builder, "reduce_gradients", LS_COLLECTIVE_REDUCE_SCATTER, bytes,
-                                LS_SLOT_ZERO_REDUCE, LS_AXIS_ZERO, LS_PART_EXPOSED_ZERO);
+    op = ls_builder_collective (builder, experts ? "reduce_expert_gradients" : "reduce_gradients",
+                                LS_COLLECTIVE_REDUCE_SCATTER, bytes,
+                                experts ? LS_SLOT_EXPERT_REDUCE : LS_SLOT_ZERO_REDUCE, LS_AXIS_ZERO,
+                                LS_PART_EXPOSED_ZERO);
   op.phase = LS_PHASE_BACKWARD;
   if (stage_of (builder) >= 2) {
     op.release_kind = LS_MEMORY_BUFFERS;
     op.release_bytes = bytes;
   }
   return op;
+}
+
+/* Appends the collectives of a bucket to the stream of reductions; *first is what has to wait for its
+ * gradients. Returns the last. */
+static LsMark add_reductions (LsBuilder *builder, guint stream, LsShared bytes, LsMark *first) {
+  LsMark mark = {0};
+
+  first->valid = FALSE;
+  for (guint experts = 0; experts < 2; experts++) {
+    const gint64 size = experts == 1 ? bytes.experts : bytes.dense;
+    if (size == 0)
+      continue;
+    LsOp op = reduction (builder, size, experts == 1);
+    mark = ls_program_add (builder->program, stream, &op);
+    if (!first->valid)
+      *first = mark;
+  }
+  return mark;
 }
 
 void ls_reduce_begin_section (LsBuilder *builder, gboolean last) {
@@ -110,22 +165,21 @@ static void wait_for_segment (LsBuilder *builder, LsMark waiter, LsMark target, 
 }
 
 /* One reduction of `bytes` once `target` has ended in segment `segment`. */
-static void add_single (LsBuilder *builder, gint64 bytes, LsMark target, gint64 segment) {
-  LsOp op = reduction (builder, bytes);
+static void add_single (LsBuilder *builder, LsShared bytes, LsMark target, gint64 segment) {
   guint stream = ls_builder_stream (builder, LS_ROLE_REDUCE, shared_depth (builder));
-  LsMark mark = ls_program_add (builder->program, stream, &op);
+  LsMark first, mark = add_reductions (builder, stream, bytes, &first);
 
-  wait_for_segment (builder, mark, target, LS_LOOP_AT (segment));
+  wait_for_segment (builder, first, target, LS_LOOP_AT (segment));
   builder->reduce->newest = mark;
 }
 
 /* `count` buckets of `per_bucket` segments each, from segment `from` on; a bucket is cut into equal
  * parts when it is a single segment with more than bucket_bytes. */
 static void add_buckets (LsBuilder *builder, gint64 count, gint64 per_bucket, gint64 from,
-                         gint64 bytes, LsMark target) {
+                         LsShared bytes, LsMark target) {
   GArray *notes = builder->reduce->notes;
   gint64 bucket = bucket_of (builder);
-  gint64 parts = CLAMP ((bytes + bucket - 1) / bucket, 1, MAX ((gint64) notes->len, 1));
+  gint64 parts = CLAMP ((sum (bytes) + bucket - 1) / bucket, 1, MAX ((gint64) notes->len, 1));
   guint depth = shared_depth (builder);
   guint stream = ls_builder_stream (builder, LS_ROLE_REDUCE, depth);
 
@@ -134,14 +188,15 @@ static void add_buckets (LsBuilder *builder, gint64 count, gint64 per_bucket, gi
   guint level = ls_program_repeat (builder->program, stream, count);
   const LsLoopMap segment = {(gint8) level, (gint8) per_bucket, from + per_bucket - 1};
   for (gint64 part = 0; part < parts; part++) {
-    gint64 size = bytes * (part + 1) / parts - bytes * part / parts;
-    LsMark done = part == parts - 1
-                      ? target
-                      : g_array_index (notes, LsMark, (gint64) notes->len * (part + 1) / parts - 1);
-    LsOp op = reduction (builder, size);
-    LsMark mark = ls_program_add (builder->program, stream, &op);
-    wait_for_segment (builder, mark, done, segment);
-    builder->reduce->newest = mark;
+    LsMark first,
+        done = part == parts - 1
+                   ? target
+                   : g_array_index (notes, LsMark, (gint64) notes->len * (part + 1) / parts - 1);
+    LsShared size = part_of (bytes, part, parts);
+    if (sum (size) == 0)
+      continue;
+    builder->reduce->newest = add_reductions (builder, stream, size, &first);
+    wait_for_segment (builder, first, done, segment);
   }
   ls_program_end_repeat (builder->program, stream);
 }
@@ -149,30 +204,31 @@ static void add_buckets (LsBuilder *builder, gint64 count, gint64 per_bucket, gi
 /* Fills buckets with the segments of a chunk, in the order in which their backwards end. */
 static void fill_buckets (LsBuilder *builder, const LsChunk *chunk, LsMark target) {
   LsReduceState *state = builder->reduce;
-  gint64 bytes = segment_bytes (builder, chunk), bucket = bucket_of (builder);
+  LsShared of_segment = segment_bytes (builder, chunk);
+  gint64 bytes = sum (of_segment), bucket = bucket_of (builder);
   gint64 segments = chunk->segments, from = 0;
 
-  if (state->carry_bytes > 0) {
-    gint64 needed = MAX ((bucket - state->carry_bytes + bytes - 1) / bytes, 0);
+  if (sum (state->carry) > 0) {
+    gint64 needed = MAX ((bucket - sum (state->carry) + bytes - 1) / bytes, 0);
     if (needed > segments) {
-      state->carry_bytes += segments * bytes;
+      state->carry = plus (state->carry, times (of_segment, segments));
       state->carry_mark = target;
       state->carry_segment = segments - 1;
       return;
     }
-    gint64 carried = state->carry_bytes;
-    state->carry_bytes = 0;
+    LsShared carried = state->carry;
+    state->carry = (LsShared){0, 0};
     if (needed == 0)
       add_single (builder, carried, state->carry_mark, state->carry_segment);
     else
-      add_single (builder, carried + needed * bytes, target, needed - 1);
+      add_single (builder, plus (carried, times (of_segment, needed)), target, needed - 1);
     from = needed;
   }
   gint64 per_bucket = CLAMP ((bucket + bytes - 1) / bytes, 1, MAX_SEGMENTS_PER_BUCKET);
   gint64 whole = (segments - from) / per_bucket, rest = (segments - from) % per_bucket;
-  add_buckets (builder, whole, per_bucket, from, per_bucket * bytes, target);
+  add_buckets (builder, whole, per_bucket, from, times (of_segment, per_bucket), target);
   if (rest > 0) {
-    state->carry_bytes = rest * bytes;
+    state->carry = times (of_segment, rest);
     state->carry_mark = target;
     state->carry_segment = segments - 1;
   }
@@ -182,7 +238,7 @@ void ls_reduce_begin_segment (LsBuilder *builder, const LsChunk *chunk) {
   g_array_set_size (builder->reduce->notes, 0);
   g_array_set_size (builder->reduce->starts, 0);
   g_array_set_size (builder->reduce->units, 0);
-  gint64 bytes = segment_bytes (builder, chunk);
+  gint64 bytes = sum (segment_bytes (builder, chunk));
   if (stage_of (builder) == 2 && bytes > 0)
     ls_builder_claim (builder, "gradients", LS_MEMORY_BUFFERS, bytes);
 }
@@ -191,26 +247,28 @@ void ls_reduce_note (LsBuilder *builder, LsMark mark) {
   g_array_append_val (builder->reduce->notes, mark);
 }
 
-void ls_reduce_begin_layer (LsBuilder *builder, gint64 parameters) {
-  if (stage_of (builder) < 3 || parameters == 0)
+void ls_reduce_begin_layer (LsBuilder *builder, const LsLayerPlan *plan) {
+  const gint64 bytes = sum (layer_bytes (builder, plan));
+
+  if (stage_of (builder) < 3 || bytes == 0)
     return;
-  LsMark start = ls_builder_claim (builder, "gradients", LS_MEMORY_BUFFERS,
-                                   ls_builder_reduce_bytes (builder, parameters));
+  LsMark start = ls_builder_claim (builder, "gradients", LS_MEMORY_BUFFERS, bytes);
   g_array_append_val (builder->reduce->starts, start);
 }
 
 void ls_reduce_end_layer (LsBuilder *builder, const LsLayerPlan *plan) {
-  if (stage_of (builder) < 3 || plan->parameters == 0)
+  const LsShared bytes = layer_bytes (builder, plan);
+
+  if (stage_of (builder) < 3 || sum (bytes) == 0)
     return;
-  LsMark last = ls_builder_last (builder), mark = {0};
-  gint64 bytes = ls_builder_reduce_bytes (builder, plan->parameters);
+  LsMark last = ls_builder_last (builder), mark = {0}, first;
   guint parts = ls_builder_zero_parts (builder, plan);
+  guint stream = ls_builder_stream (builder, LS_ROLE_REDUCE, builder->depth);
 
   for (guint part = 0; part < parts; part++) {
-    LsOp op = reduction (builder, bytes * (part + 1) / parts - bytes * part / parts);
-    mark = ls_builder_add (builder, LS_ROLE_REDUCE, &op);
+    mark = add_reductions (builder, stream, part_of (bytes, part, parts), &first);
     if (part == 0)
-      ls_program_wait_same (builder->program, mark, last);
+      ls_program_wait_same (builder->program, first, last);
     mark = ls_builder_zero_pieces (builder, LS_ROLE_REDUCE, mark);
   }
   g_array_append_val (builder->reduce->units, mark);
@@ -240,40 +298,49 @@ void ls_reduce_end_chunk (LsBuilder *builder, const LsChunk *chunk) {
   GArray *notes = builder->reduce->notes;
 
   if (builder->reduce->when == LS_REDUCE_NONE || stage_of (builder) >= 3 ||
-      !zero_of (builder)->overlap || segment_bytes (builder, chunk) == 0)
+      !zero_of (builder)->overlap || sum (segment_bytes (builder, chunk)) == 0)
     return;
   LS_REQUIRE (notes->len > 0, "layer %s has parameters and no backward", chunk->plan->name);
   fill_buckets (builder, chunk, g_array_index (notes, LsMark, notes->len - 1));
 }
 
-static gint64 total_bytes (const LsBuilder *builder) {
-  gint64 bytes = 0;
+static LsShared total_bytes (const LsBuilder *builder) {
+  LsShared bytes = {0, 0};
 
   for (guint i = 0; i < builder->chunks->n; i++)
-    bytes +=
-        segment_bytes (builder, &builder->chunks->chunk[i]) * builder->chunks->chunk[i].segments;
+    bytes = plus (bytes, times (segment_bytes (builder, &builder->chunks->chunk[i]),
+                                builder->chunks->chunk[i].segments));
   return bytes;
 }
 
-/* All gradients of the stage in buckets, once the compute stream is here. */
-static void reduce_all (LsBuilder *builder) {
-  gint64 bytes = total_bytes (builder);
+/* All gradients of one kind in buckets, once `before` has ended. */
+static void reduce_kind (LsBuilder *builder, gint64 bytes, gboolean experts, LsMark before) {
   gint64 bucket = MIN (bucket_of (builder), bytes);
-  LsMark before = ls_builder_last (builder);
-  guint stream = ls_builder_stream (builder, LS_ROLE_REDUCE, builder->depth);
 
   if (bytes == 0)
     return;
+  guint stream = ls_builder_stream (builder, LS_ROLE_REDUCE, builder->depth);
   const gint64 counts[] = {bytes / bucket, 1}, sizes[] = {bucket, bytes % bucket};
   for (guint i = 0; i < G_N_ELEMENTS (counts); i++) {
     if (sizes[i] == 0)
       continue;
-    LsOp op = reduction (builder, sizes[i]);
+    LsOp op = reduction (builder, sizes[i], experts);
     ls_program_repeat (builder->program, stream, counts[i]);
     builder->reduce->newest = ls_program_add (builder->program, stream, &op);
     ls_program_wait_same (builder->program, builder->reduce->newest, before);
     ls_program_end_repeat (builder->program, stream);
   }
+}
+
+/* All gradients of the stage, once the compute stream is here. */
+static void reduce_all (LsBuilder *builder) {
+  const LsShared bytes = total_bytes (builder);
+  LsMark before = ls_builder_last (builder);
+
+  if (sum (bytes) == 0)
+    return;
+  reduce_kind (builder, bytes.dense, FALSE, before);
+  reduce_kind (builder, bytes.experts, TRUE, before);
   ls_builder_wait (builder, builder->reduce->newest);
 }
 
@@ -284,9 +351,9 @@ void ls_reduce_end_section (LsBuilder *builder) {
     return;
   if (!zero_of (builder)->overlap)
     reduce_all (builder);
-  else if (state->carry_bytes > 0)
-    add_single (builder, state->carry_bytes, state->carry_mark, state->carry_segment);
-  state->carry_bytes = 0;
+  else if (sum (state->carry) > 0)
+    add_single (builder, state->carry, state->carry_mark, state->carry_segment);
+  state->carry = (LsShared){0, 0};
 }
 
 void ls_reduce_finish (LsBuilder *builder) {

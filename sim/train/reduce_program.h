@@ -11,6 +11,8 @@
  *             two layers before has ended, as PyTorch's FSDP does.
  *             source of the order of reductions: Rajbhandari et al., ZeRO (SC20), sections 5, 7;
  *             Li et al., PyTorch Distributed (VLDB 2020), section 3.2.3 (buckets).
+ *             Gradients of routed experts are summed over the expert-data ranks, those of all else over
+ *             data x context: a bucket that holds both is two collectives, one behind the other.
  * Invariants: bytes reduced in a step = gradients (stages 0, 1) or micro-batches x gradients.
  */
 #pragma once
@@ -36,7 +38,7 @@ void ls_reduce_begin_segment (LsBuilder *builder, const LsChunk *chunk);
 /* Notes a compute operation of the backward, for buckets smaller than the segment. */
 void ls_reduce_note (LsBuilder *builder, LsMark mark);
 /* Around the backward of one layer (stage 3). */
-void ls_reduce_begin_layer (LsBuilder *builder, gint64 parameters);
+void ls_reduce_begin_layer (LsBuilder *builder, const LsLayerPlan *plan);
 void ls_reduce_end_layer (LsBuilder *builder, const LsLayerPlan *plan);
 void ls_reduce_end_segment (LsBuilder *builder);
 /* After the loop over segments has been closed. */

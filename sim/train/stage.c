@@ -14,6 +14,7 @@ static void add_run (LsStage *stage, LsLayerPlan *plan, guint count, gint32 firs
   stage->runs = g_renew (LsLayerRun, stage->runs, stage->n_runs + 1);
   stage->runs[stage->n_runs++] = (LsLayerRun){plan, count, first, is_block};
   stage->parameters += plan->parameters * count;
+  stage->expert_parameters += plan->expert_parameters * count;
   stage->narrow_parameters += plan->narrow_parameters * count;
   stage->narrow_bytes += plan->narrow_bytes * count;
 }
@@ -40,6 +41,44 @@ static void set_boundary (LsStage *stage, const LsWorkload *workload, guint numb
   }
 }
 
+/* Blocks `first` on, as runs of equal ones: dense, or with experts. */
+static void add_blocks (LsStage *stage, const LsWorkload *workload,
+                        const LsAccelerator *accelerator, gint32 first, guint count) {
+  const LsTransformer *t = &workload->model->transformer;
+
+  for (guint i = 0, n = 0; i < count; i += n) {
+    const gboolean experts = ls_transformer_is_expert_block (t, first + (gint32) i);
+
+    for (n = 1;
+         i + n < count && ls_transformer_is_expert_block (t, first + (gint32) (i + n)) == experts;)
+      n++;
+    add_run (stage,
+             experts ? ls_layer_expert_block_new (workload, accelerator)
+                     : ls_layer_block_new (workload, accelerator),
+             n, first + (gint32) i, TRUE);
+  }
+}
+
+/* Blocks that predict further tokens, behind the head: each joins what the last block made with the next
+ * token's embedding, and has the head once more, of which only the norm is its own. Embedding and output
+ * matrix are those of the model (DeepSeek-V3, arXiv 2412.19437, section 2.2); that a pipeline holds a second
+ * copy of the embedding on the last stage is left out. */
+static void add_mtp (LsStage *stage, const LsWorkload *workload, const LsAccelerator *accelerator) {
+  const LsTransformer *t = &workload->model->transformer;
+
+  for (gint64 i = 0; i < t->mtp; i++) {
+    LsLayerPlan *head = ls_layer_head_new (workload, accelerator);
+
+    head->parameters = t->rms_norm ? t->hidden : 2 * t->hidden;
+    add_run (stage, ls_layer_mtp_new (workload, accelerator), 1, -1, FALSE);
+    add_run (stage,
+             t->experts.count > 0 ? ls_layer_expert_block_new (workload, accelerator)
+                                  : ls_layer_block_new (workload, accelerator),
+             1, (gint32) (t->layers + i), TRUE);
+    add_run (stage, head, 1, -1, FALSE);
+  }
+}
+
 LsStage *ls_stage_new (const LsWorkload *workload, guint number, const LsAccelerator *accelerator) {
   LsStage *stage = g_new0 (LsStage, 1);
   const LsModel *model = workload->model;
@@ -57,10 +96,11 @@ LsStage *ls_stage_new (const LsWorkload *workload, guint number, const LsAcceler
   } else {
     if (number == 0)
       add_run (stage, ls_layer_embedding_new (workload, accelerator), 1, -1, FALSE);
-    if (count > 0)
-      add_run (stage, ls_layer_block_new (workload, accelerator), count, first, TRUE);
+    add_blocks (stage, workload, accelerator, first, count);
     if (last)
       add_run (stage, ls_layer_head_new (workload, accelerator), 1, -1, FALSE);
+    if (last)
+      add_mtp (stage, workload, accelerator);
     if (model->transformer.tied_embeddings && workload->layout.pipeline > 1 &&
         (number == 0 || last))
       stage->embedding_gradient_elements =

@@ -23,7 +23,8 @@ typedef struct {
 typedef struct {
   guint n_runs;
   LsLayerRun *runs;
-  gint64 parameters;        /* on one rank of the stage, before ZeRO */
+  gint64 parameters;        /* on one rank of the stage, before ZeRO, without the next */
+  gint64 expert_parameters; /* of routed experts on it */
   gint64 narrow_parameters; /* of them, linear maps that multiply in a narrow format, and */
   gint64 narrow_bytes;      /* the copies in that format that stay from step to step */
   gint64 boundary_bytes;    /* activation sent to the next stage (and gradient back), per rank */

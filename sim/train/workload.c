@@ -94,6 +94,21 @@ const char *ls_workload_unsplit (const LsWorkload *workload, gint64 *size) {
   return NULL;
 }
 
+static gboolean experts_split (const LsWorkload *workload, GError **error) {
+  const LsExperts *e = &workload->model->transformer.experts;
+  const guint split = ls_layout_size (&workload->layout, LS_AXIS_EXPERT_TENSOR);
+
+  if (e->count % workload->layout.expert == 0 && e->ffn % split == 0 &&
+      (workload->layout.tensor == 1 || workload->sequence_parallel))
+    return TRUE;
+  g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+               "%" G_GINT64_FORMAT " experts of %" G_GINT64_FORMAT
+               " columns do not split over expert %u x expert_tensor %u, or tensor parallelism "
+               "lacks sequence parallelism",
+               e->count, e->ffn, workload->layout.expert, split);
+  return FALSE;
+}
+
 static gboolean resolve_layout (LsWorkload *workload, GError **error) {
   LsLayout *layout = &workload->layout;
   const guint replica = ls_layout_replica (layout);
@@ -115,6 +130,8 @@ static gboolean resolve_layout (LsWorkload *workload, GError **error) {
                  layout->ranks / layout->pipeline);
     return FALSE;
   }
+  if (ls_workload_has_experts (workload) && !experts_split (workload, error))
+    return FALSE;
   if (workload->gpu_of_rank == NULL) {
     workload->gpu_of_rank = g_new (guint, layout->ranks);
     for (guint rank = 0; rank < layout->ranks; rank++)
@@ -212,8 +229,13 @@ guint ls_workload_shards (const LsWorkload *workload) {
   return ls_layout_copies (&workload->layout);
 }
 
+guint ls_workload_expert_shards (const LsWorkload *workload) {
+  return ls_layout_size (&workload->layout, LS_AXIS_EXPERT_DATA);
+}
+
 gboolean ls_workload_has_experts (const LsWorkload *workload) {
-  return workload->layout.expert > 1 || workload->layout.expert_tensor > 0;
+  return workload->model != NULL && workload->model->kind == LS_MODEL_TRANSFORMER &&
+         workload->model->transformer.experts.count > 0;
 }
 
 gint64 ls_workload_microbatches (const LsWorkload *workload, guint data) {

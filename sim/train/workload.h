@@ -120,6 +120,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsWorkload, ls_workload_free)
 
 /* Ranks that the states of dense layers are sharded over where ZeRO shards them. */
 guint ls_workload_shards (const LsWorkload *workload);
+/* The same of routed experts: ranks that hold the same ones. */
+guint ls_workload_expert_shards (const LsWorkload *workload);
 /* TRUE when ranks communicate along the experts' axes. */
 gboolean ls_workload_has_experts (const LsWorkload *workload);
 /* Micro-batches per step of a replica. */

@@ -13,9 +13,14 @@
   1000000000 /* no size of a model or batch is larger; keeps products inside 64 bits */
 #define NAME_OF(id, name) name,
 #define TRAFFIC "only with model.kind traffic"
+#define TRANSFORMER "only with model.kind transformer"
+#define EXPERTS MODEL "experts."
+#define LATENT MODEL "latent."
+#define WITH_EXPERTS "only with model.experts.count"
+#define WITH_LATENT "only with model.latent.kv_rank"
 
 static const char *const model_kinds[] = {"transformer", "layers", "traffic", "timed", NULL};
-static const char *const model_kinds_later[] = {"mixture-of-experts", NULL};
+static const char *const none_word[] = {"none", NULL};
 static const char *const activations[] = {"gelu", "swiglu", NULL};
 static const char *const norms[] = {"layernorm", "rmsnorm", NULL};
 static const char *const positions[] = {"learned", "rotary", "none", NULL};
@@ -97,7 +102,6 @@ const LsConfigKey ls_workload_keys[] = {
      .type = LS_CONFIG_WORD,
      .flags = LS_CONFIG_DISCRIMINATOR,
      .choices = model_kinds,
-     .later_choices = model_kinds_later,
      .default_text = "transformer",
      .source = "most models trained on clusters",
      .meaning = "transformer: equal blocks given by sizes; layers: a network of elements; traffic: "
@@ -280,10 +284,100 @@ const LsConfigKey ls_workload_keys[] = {
      .maximum = LARGEST,
      .when = TRAFFIC,
      .meaning = "operations one after another; stop.steps if not given"},
+    /* Experts and latent attention. */
     {.path = MODEL "experts",
-     .type = LS_CONFIG_ANY,
-     .later = "mixtures of experts",
-     .meaning = "experts per layer, and how tokens are routed"},
+     .type = LS_CONFIG_MAP,
+     .number = "count",
+     .when = TRANSFORMER,
+     .meaning = "a mixture of experts in place of the MLP; of the preset, else none"},
+    {.path = EXPERTS "count",
+     .type = LS_CONFIG_INTEGER,
+     .maximum = 1000000,
+     .when = TRANSFORMER,
+     .meaning = "routed experts of a layer; 0: a dense model"},
+    {.path = EXPERTS "top_k",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = 1000000,
+     .when = WITH_EXPERTS,
+     .meaning = "routed experts that a token is sent to; of the preset, else 2"},
+    {.path = EXPERTS "ffn",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = LARGEST,
+     .when = WITH_EXPERTS,
+     .meaning = "width of one routed expert; of the preset, else model.ffn"},
+    {.path = EXPERTS "shared",
+     .type = LS_CONFIG_INTEGER,
+     .maximum = 1000000,
+     .when = WITH_EXPERTS,
+     .meaning = "experts that every token passes beside the routed ones; of the preset, else 0"},
+    {.path = EXPERTS "shared_ffn",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = LARGEST,
+     .when = WITH_EXPERTS,
+     .meaning = "width of one shared expert; of the preset, else experts.ffn"},
+    {.path = EXPERTS "dense_layers_first",
+     .type = LS_CONFIG_INTEGER,
+     .maximum = LARGEST,
+     .when = WITH_EXPERTS,
+     .meaning = "first layers that keep the dense MLP (DeepSeek); of the preset, else 0"},
+    {.path = EXPERTS "every",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = LARGEST,
+     .when = WITH_EXPERTS,
+     .meaning = "of the layers after those, every so-manieth has experts; of the preset, else 1"},
+    {.path = EXPERTS "capacity_factor",
+     .type = LS_CONFIG_NUMBER,
+     .minimum = 0.01,
+     .maximum = 1e6,
+     .choices = none_word,
+     .when = WITH_EXPERTS,
+     .meaning = "slots of an expert over its mean load, for each sending rank: what overflows is "
+                "dropped, empty slots are sent and computed too; none: every token is computed "
+                "(dropless); of the preset, else none"},
+    {.path = MODEL "latent",
+     .type = LS_CONFIG_MAP,
+     .when = TRANSFORMER,
+     .meaning = "multi-head latent attention (DeepSeek-V2); of the preset, else none"},
+    {.path = LATENT "kv_rank",
+     .type = LS_CONFIG_INTEGER,
+     .maximum = LARGEST,
+     .when = TRANSFORMER,
+     .meaning = "width of the latent of keys and values; 0: plain attention"},
+    {.path = LATENT "q_rank",
+     .type = LS_CONFIG_INTEGER,
+     .maximum = LARGEST,
+     .when = WITH_LATENT,
+     .meaning = "width of the latent of queries; 0: none, straight from the residual stream"},
+    {.path = LATENT "nope_head_dim",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = LARGEST,
+     .when = WITH_LATENT,
+     .meaning = "part of a query and key head without positions"},
+    {.path = LATENT "rope_head_dim",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = LARGEST,
+     .when = WITH_LATENT,
+     .meaning =
+         "part of a query and key head with rotary positions; the key's is shared by all heads"},
+    {.path = LATENT "value_head_dim",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = LARGEST,
+     .when = WITH_LATENT,
+     .meaning = "width of a value head"},
+    {.path = MODEL "mtp",
+     .type = LS_CONFIG_INTEGER,
+     .maximum = 64,
+     .when = TRANSFORMER,
+     .meaning =
+         "blocks behind the last that predict further tokens (DeepSeek-V3 trains with 1), each "
+         "with the head once more; of the preset, else 0"},
 
     /* Precision. */
     {.path = W "precision",

@@ -73,6 +73,33 @@ static void read_layers_per_stage (LsWorkloadReader *r) {
   }
 }
 
+/* Experts that the ranks cannot share among them, one fault each. */
+static void check_split (LsWorkloadReader *r) {
+  const LsExperts *e = &r->workload->model->transformer.experts;
+  const LsLayout *layout = &r->workload->layout;
+  const guint split = ls_layout_size (layout, LS_AXIS_EXPERT_TENSOR);
+
+  if (e->count % layout->expert != 0)
+    ls_reader_fault (r, W "parallel.expert",
+                     "%u does not divide the %" G_GINT64_FORMAT " experts; use a divisor",
+                     layout->expert, e->count);
+  if (e->ffn % split != 0)
+    ls_reader_fault (r,
+                     layout->expert_tensor > 0 ? W "parallel.expert_tensor" : W "parallel.tensor",
+                     "%u does not divide the %" G_GINT64_FORMAT
+                     " columns of an expert (experts.ffn); use a divisor for expert_tensor",
+                     split, e->ffn);
+  if (e->shared_ffn % layout->tensor != 0)
+    ls_reader_fault (r, W "parallel.tensor",
+                     "%u does not divide the %" G_GINT64_FORMAT
+                     " columns of the shared experts; use a divisor",
+                     layout->tensor, e->shared_ffn);
+  if (layout->tensor > 1 && !r->workload->sequence_parallel)
+    ls_reader_fault (r, W "parallel.tensor",
+                     "experts beside tensor parallelism need parallel.sequence_parallel: true, or "
+                     "every tensor rank would send the same tokens (Megatron asks for it too)");
+}
+
 /* Every size that the tensor ranks cannot split, one fault each. */
 static void check_tensor (LsWorkloadReader *r) {
   const LsModel *model = r->workload->model;
@@ -255,13 +282,16 @@ void ls_reader_parallel (LsWorkloadReader *r) {
   }
   if (w->layout.pipeline == 1)
     ls_reader_no_effect (r, W "parallel.schedule", "parallel.pipeline is 1");
-  /* Until models have experts. */
-  if (w->layout.expert > 1)
+  if (!ls_workload_has_experts (w)) {
     ls_reader_no_effect (r, W "parallel.expert", "the model has no experts");
-  if (w->layout.expert_tensor > 0)
     ls_reader_no_effect (r, W "parallel.expert_tensor", "the model has no experts");
+    w->layout.expert = 1;
+    w->layout.expert_tensor = 0;
+  }
   read_layers_per_stage (r);
   check_tensor (r);
+  if (ls_workload_has_experts (w))
+    check_split (r);
   check_pipeline (r);
   resolve_ranks (r);
 }

@@ -252,7 +252,9 @@ static void read_recompute (LsWorkloadReader *r) {
   if (recompute->mode == LS_RECOMPUTE_NONE)
     ls_reader_no_effect (r, layers, "recompute.mode is none");
   if (recompute->mode == LS_RECOMPUTE_SELECTIVE && ls_reader_has (r, W "recompute.mode") &&
-      (r->workload->model->kind != LS_MODEL_TRANSFORMER || ls_attention_is_flash (r->workload->attention)))
+      (r->workload->model->kind != LS_MODEL_TRANSFORMER ||
+       (ls_attention_is_flash (r->workload->attention) &&
+        r->workload->model->transformer.latent.kv_rank == 0)))
     ls_config_no_effect (r->config, W "recompute.mode",
                          "selective recompute repeats the attention core, and this run has none to "
                          "repeat (flash attention keeps nothing of it)");

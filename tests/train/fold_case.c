@@ -26,9 +26,13 @@ static LsCluster *new_cluster (const FoldCase *test) {
 
 static LsWorkload *new_workload (const FoldCase *test) {
   guint ranks = test->tensor * test->data * test->pipeline;
-  LsWorkload *workload = ls_workload_new_default (ls_model_new_preset (test->model, NULL), ranks);
+  LsModel *model =
+      test->new_model != NULL ? test->new_model () : ls_model_new_preset (test->model, NULL);
+  LsWorkload *workload = ls_workload_new_default (model, ranks);
   workload->gpus = MAX (workload->gpus, ranks);
   workload->layout = ls_layout (test->tensor, test->data, test->pipeline);
+  workload->layout.expert = MAX (test->expert, 1u);
+  workload->layout.expert_tensor = test->expert_tensor;
   workload->seq_len = 512;
   workload->global_batch = test->microbatches * test->data;
   workload->steps = test->steps;

@@ -21,7 +21,9 @@ typedef struct {
   gint64 straggler; /* rank, or < 0: none */
   double factor;    /* of it */
   const char *model;
-  guint layers; /* 0: as the model */
+  guint layers;                 /* 0: as the model */
+  LsModel *(*new_model) (void); /* in place of a preset; NULL: `model` */
+  guint expert, expert_tensor;  /* 0: one, as tensor */
 } FoldCase;
 
 typedef struct {

@@ -1,0 +1,38 @@
+/* A transformer block while it is being planned: what the files that write its parts share.
+ *
+ * layer_transformer.c writes plain attention, the dense MLP and the order of everything; layer_experts.c
+ * a mixture of experts; layer_latent.c multi-head latent attention.
+ */
+#pragma once
+
+#include "train/layer_builder.h"
+
+typedef struct {
+  LsLayerBuilder b;
+  const LsTransformer *t;
+  gint64 q, kv, f; /* on this rank; f: of the MLP that is being written */
+  gint64 rows;     /* tokens of the split part of the layer: T, or T / t */
+  gint64 wide;     /* bytes of the residual stream of all T tokens */
+  gboolean routed; /* experts in place of the MLP */
+  gboolean flash;
+  gboolean fused_rotary; /* no flag of its own: goes with fused activations */
+  gboolean chunked;      /* collectives of the forward pass run in chunks beside their matmul */
+  gboolean async; /* collectives beside the weight gradient: came to Megatron with its fused one */
+} LsBlock;
+
+/* The activation between the two maps of an MLP of k->f columns on k->b.tokens tokens, and its gradient. */
+void ls_block_activation (LsBlock *block);
+void ls_block_activation_grad (LsBlock *block);
+
+/* layer_experts.c: router, dispatch, routed experts and combine, between the norm and the sum. */
+void ls_block_experts (LsBlock *block);
+void ls_block_experts_grad (LsBlock *block);
+/* Parameters on this rank: the router and what goes with it; the routed experts, which are summed over the
+ * expert-data group. */
+gint64 ls_block_router_parameters (const LsBlock *block);
+gint64 ls_block_expert_parameters (const LsBlock *block);
+
+/* layer_latent.c: from the norm to queries, keys and values, and back. */
+void ls_block_latent (LsBlock *block);
+void ls_block_latent_grad (LsBlock *block);
+gint64 ls_block_latent_parameters (const LsBlock *block); /* without the projection back */

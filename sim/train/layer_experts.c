@@ -1,0 +1,199 @@
+/* A mixture of experts on one rank: router, dispatch, grouped expert matmuls, combine.
+ *
+ * Model:      n = tokens of this rank (T, or T / t with sequence parallelism), k = top_k, E experts of width
+ *             f over e expert ranks, each split over x expert-tensor ranks. The router sends every token to
+ *             k experts: n k rows of h leave the rank, and as many come, when all experts are equally
+ *             loaded (skew: train/expert_load.h). With a capacity factor c each expert has
+ *             ceil (c n k / E) slots per sending rank: what overflows is dropped, what stays empty is
+ *             padded and computed, so sizes do not depend on the load (GShard; Megatron's
+ *             moe-pad-expert-input-to-capacity).
+ *             Forward: router n x E; scores and choice; permutation n h -> n k h; all-to-all of n k h over
+ *             the expert group; [all-gather over x]; rows sorted by expert where a rank has several;
+ *             E / e matmuls of n k x / (E / e) rows each, as one grouped kernel; activation; the second
+ *             map; all the way back, and the weighted sum of k rows per token. Backward is the mirror:
+ *             as many all-to-alls again.
+ *             Kept: the norm's output n h and scores n E (fp32, and a byte of the choice); rows at the
+ *             experts n k x h; input of the activation and of the second map.
+ *             source: Shazeer et al. 2017 (arXiv 1701.06538); Lepikhin et al. 2020 (GShard, arXiv 2006.16668);
+ *             Megatron-core, moe/token_dispatcher.py (all-to-all dispatcher) and moe/experts.py.
+ * Left out:   z-loss and the auxiliary loss's scalar sums over ranks, whose latencies are far below those of
+ *             the all-to-alls; its pass over the scores is in "route".
+ */
+#include <math.h>
+
+#include "base/assert.h"
+#include "train/layer_block.h"
+
+#define SCORE_BYTES \
+  5 /* per token and expert: an fp32 score and one byte that says whether it was chosen */
+/* Traffic of scores per token and expert: logits read, fp32 softmax written and read by top-k and by the
+ * auxiliary loss, scores and choices written. */
+#define ROUTE_BYTES(element) ((element) + 3 * 4 + SCORE_BYTES)
+
+typedef struct {
+  gint64 rows;   /* that leave this rank (and come to it) */
+  gint64 routed; /* at this rank's experts: those of all ranks that split an expert */
+  gint64 local;  /* experts of this rank */
+  gint64 width;  /* columns of one of them on this rank */
+  guint ranks, split;
+} Experts;
+
+static Experts experts_of (const LsBlock *k) {
+  const LsExperts *e = &k->t->experts;
+  const LsLayout *layout = &k->b.workload->layout;
+  Experts x = {.ranks = ls_layout_size (layout, LS_AXIS_EXPERT),
+               .split = ls_layout_size (layout, LS_AXIS_EXPERT_TENSOR),
+               .rows = k->rows * e->top_k};
+
+  LS_REQUIRE (e->count % x.ranks == 0 && e->ffn % x.split == 0,
+              "%" G_GINT64_FORMAT " experts on %u x %u ranks", e->count, x.ranks, x.split);
+  if (e->capacity_factor > 0)
+    x.rows = e->count * (gint64) ceil (e->capacity_factor * (double) x.rows / (double) e->count);
+  x.routed = x.rows * x.split;
+  x.local = e->count / x.ranks;
+  x.width = e->ffn / x.split;
+  return x;
+}
+
+static LsLayerOp *move_rows (LsBlock *k, const char *name, gint64 read, gint64 written) {
+  const gint64 h = k->t->hidden;
+  LsLayerOp *op = ls_layer_add_kernel (
+      &k->b, name, LS_KIND_ELEMENTWISE,
+      ls_kernel_stream (&k->b.device, ls_layer_bytes (&k->b, (read + written) * h), 0));
+
+  op->workspace_bytes = ls_layer_bytes (&k->b, written * h);
+  return op;
+}
+
+/* Rows by sender become rows by expert, or back. */
+static void sort_rows (LsBlock *k, const Experts *x, const char *name) {
+  if (x->ranks > 1 && x->local > 1)
+    move_rows (k, name, x->routed, x->routed);
+}
+
+static void exchange (LsBlock *k, const Experts *x, const char *name) {
+  LsLayerOp *op =
+      ls_layer_add_collective_on (&k->b, name, LS_COLLECTIVE_ALL_TO_ALL,
+                                  ls_layer_bytes (&k->b, x->rows * k->t->hidden), LS_AXIS_EXPERT);
+
+  if (op != NULL)
+    op->workspace_bytes = ls_layer_bytes (&k->b, x->rows * k->t->hidden);
+}
+
+/* Between the ranks that split an expert. */
+static void spread (LsBlock *k, const Experts *x, const char *name, LsCollectiveOp collective) {
+  LsLayerOp *op = ls_layer_add_collective_on (&k->b, name, collective,
+                                              ls_layer_bytes (&k->b, x->routed * k->t->hidden),
+                                              LS_AXIS_EXPERT_TENSOR);
+
+  if (op != NULL)
+    op->workspace_bytes = ls_layer_bytes (&k->b, x->routed * k->t->hidden);
+}
+
+static void route (LsBlock *k) {
+  const gint64 scores = k->rows * k->t->experts.count;
+  const gboolean narrow = k->b.narrow;
+  LsLayerOp *op = NULL;
+
+  k->b.narrow = FALSE; /* routers stay in the wide format */
+  op = ls_layer_add_linear (&k->b, "router", k->t->hidden, k->t->experts.count);
+  op->saved_bytes = ls_layer_bytes (&k->b, k->rows * k->t->hidden);
+  k->b.narrow = narrow;
+  op = ls_layer_add_kernel (&k->b, "route", LS_KIND_SOFTMAX,
+                            ls_kernel_stream (&k->b.device,
+                                              scores * ROUTE_BYTES (k->b.element_bytes),
+                                              10.0 * (double) scores));
+  op->saved_bytes = scores * SCORE_BYTES;
+}
+
+static gint64 up_columns (const LsBlock *k, const Experts *x) {
+  return k->t->gated ? 2 * x->width : x->width;
+}
+
+void ls_block_experts (LsBlock *k) {
+  const Experts x = experts_of (k);
+  const gint64 tokens = k->b.tokens, f = k->f;
+
+  k->b.tokens = k->rows;
+  route (k);
+  move_rows (k, "permute", k->rows, x.rows);
+  exchange (k, &x, "dispatch");
+  spread (k, &x, "gather_experts", LS_COLLECTIVE_ALL_GATHER);
+  sort_rows (k, &x, "sort_by_expert");
+  k->b.tokens = x.routed;
+  k->b.groups = x.local;
+  k->f = x.width;
+  ls_layer_add_linear (&k->b, "experts_up", k->t->hidden, up_columns (k, &x));
+  ls_block_activation (k);
+  ls_layer_add_linear (&k->b, "experts_down", x.width, k->t->hidden)->workspace_bytes =
+      ls_layer_bytes (&k->b, x.routed * k->t->hidden);
+  k->b.tokens = tokens;
+  k->b.groups = 1;
+  k->f = f;
+  sort_rows (k, &x, "sort_by_rank");
+  spread (k, &x, "reduce_experts", LS_COLLECTIVE_REDUCE_SCATTER);
+  exchange (k, &x, "combine");
+  move_rows (k, "unpermute", x.rows, k->rows);
+}
+
+static void maps_grad (LsBlock *k, const Experts *x) {
+  const gint64 tokens = k->b.tokens, f = k->f, h = k->t->hidden, up = up_columns (k, x);
+
+  k->b.tokens = x->routed;
+  k->b.groups = x->local;
+  k->f = x->width;
+  ls_layer_scale_gradient (&k->b, x->routed * h);
+  ls_layer_add_input_gradient (&k->b, "experts_down_grad", x->width, h);
+  ls_layer_add_weight_gradient (&k->b, "experts_down_weight_grad", x->width, h);
+  ls_block_activation_grad (k);
+  ls_layer_scale_gradient (&k->b, x->routed * up);
+  ls_layer_add_input_gradient (&k->b, "experts_up_grad", h, up);
+  ls_layer_add_weight_gradient (&k->b, "experts_up_weight_grad", h, up);
+  k->b.tokens = tokens;
+  k->b.groups = 1;
+  k->f = f;
+}
+
+static void route_grad (LsBlock *k) {
+  const gint64 tokens = k->b.tokens, scores = k->rows * k->t->experts.count;
+  const gboolean narrow = k->b.narrow;
+
+  k->b.tokens = k->rows;
+  k->b.narrow = FALSE;
+  ls_layer_add_kernel (&k->b, "route_grad", LS_KIND_SOFTMAX,
+                       ls_kernel_stream (&k->b.device, scores * ROUTE_BYTES (k->b.element_bytes),
+                                         10.0 * (double) scores));
+  ls_layer_add_input_gradient (&k->b, "router_grad", k->t->hidden, k->t->experts.count);
+  ls_layer_add_weight_gradient (&k->b, "router_weight_grad", k->t->hidden, k->t->experts.count);
+  k->b.narrow = narrow;
+  k->b.tokens = tokens;
+}
+
+void ls_block_experts_grad (LsBlock *k) {
+  const Experts x = experts_of (k);
+
+  move_rows (k, "unpermute_grad", k->rows, x.rows);
+  exchange (k, &x, "combine_grad");
+  spread (k, &x, "gather_experts_grad", LS_COLLECTIVE_ALL_GATHER);
+  sort_rows (k, &x, "sort_by_expert_grad");
+  maps_grad (k, &x);
+  sort_rows (k, &x, "sort_by_rank_grad");
+  spread (k, &x, "reduce_experts_grad", LS_COLLECTIVE_REDUCE_SCATTER);
+  exchange (k, &x, "dispatch_grad");
+  move_rows (k, "permute_grad", x.rows, k->rows);
+  route_grad (k);
+}
+
+gint64 ls_block_router_parameters (const LsBlock *k) {
+  const LsExperts *e = &k->t->experts;
+
+  return k->t->hidden * e->count + (e->selection_bias ? e->count : 0) +
+         (e->shared_gate ? k->t->hidden : 0);
+}
+
+gint64 ls_block_expert_parameters (const LsBlock *k) {
+  const Experts x = experts_of (k);
+  const gint64 h = k->t->hidden, up = up_columns (k, &x);
+
+  return x.local * (h * up + x.width * h + (k->t->biases ? up + h : 0));
+}

@@ -1,0 +1,237 @@
+/* Mixtures of experts and latent attention: sizes against closed forms, and runs of random layouts. */
+#include <check.h>
+#include <math.h>
+
+#include "base/random.h"
+#include "fold_case.h"
+#include "hw/nodes.h"
+#include "suite.h"
+#include "train/flops.h"
+#include "train/memory.h"
+#include "train/summary.h"
+
+#define H 512
+#define SEQ 512
+
+/* 4 blocks, the first dense; 8 experts of 256, two per token, one shared; latent attention. */
+static LsModel *small_model (void) {
+  const LsTransformer t = {
+      .layers = 4,
+      .hidden = H,
+      .heads = 8,
+      .kv_heads = 8,
+      .head_dim = 48,
+      .ffn = 1024,
+      .vocab = 8192,
+      .max_seq = SEQ,
+      .gated = TRUE,
+      .rms_norm = TRUE,
+      .rotary = TRUE,
+      .causal = TRUE,
+      .latent = {.q_rank = 128, .kv_rank = 64, .nope = 32, .rope = 16, .value = 32},
+      .experts = {.count = 8, .top_k = 2, .ffn = 256, .shared_ffn = 256, .dense_first = 1}};
+
+  return ls_model_new_transformer ("small", &t);
+}
+
+static LsWorkload *new_workload (guint tensor, guint data, guint expert, guint expert_tensor) {
+  LsWorkload *w = ls_workload_new_default (small_model (), tensor * data);
+
+  w->layout = ls_layout (tensor, data, 1);
+  w->layout.expert = expert;
+  w->layout.expert_tensor = expert_tensor;
+  w->sequence_parallel = tensor > 1;
+  w->global_batch = data;
+  w->seq_len = SEQ;
+  ck_assert (ls_workload_resolve (w, NULL));
+  return w;
+}
+
+static const LsLayerPlan *expert_block (const LsStage *stage) {
+  for (guint i = 0; i < stage->n_runs; i++)
+    if (stage->runs[i].plan->expert_parameters > 0)
+      return stage->runs[i].plan;
+  return NULL;
+}
+
+/* Bytes of all collectives of an axis in a list, and how many there are. */
+static gint64 bytes_on (const LsLayerOp *ops, guint n, LsAxis axis, guint *count) {
+  gint64 bytes = 0;
+
+  *count = 0;
+  for (guint i = 0; i < n; i++)
+    if (ops[i].is_collective && ops[i].axis == axis) {
+      bytes += ops[i].collective_bytes;
+      ++*count;
+    }
+  return bytes;
+}
+
+START_TEST (all_to_alls_carry_k_rows_per_token)
+/* Each rank has n = s / t tokens, and every token goes to k = 2 experts: n k h 16-bit numbers leave a rank in
+ * dispatch and in combine, forward and backward; none without expert ranks. Between x ranks that split an
+ * expert, x times as many are gathered and scattered. */
+{
+  static const guint layouts[][4] = {{1, 1, 1, 0}, {1, 8, 8, 0}, {1, 8, 2, 0},
+                                     {2, 4, 4, 2}, {4, 2, 8, 1}, {4, 2, 2, 2}};
+  const guint tensor = layouts[_i][0], expert = layouts[_i][2];
+  g_autoptr (LsWorkload) w = new_workload (tensor, layouts[_i][1], expert, layouts[_i][3]);
+  const guint split = ls_layout_size (&w->layout, LS_AXIS_EXPERT_TENSOR);
+  g_autoptr (LsStage) stage = ls_stage_new (w, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
+  const LsLayerPlan *plan = expert_block (stage);
+  const gint64 rows = (gint64) SEQ / tensor * 2 * H * 2;
+  guint forward, backward;
+
+  ck_assert_int_eq (bytes_on (plan->forward, plan->n_forward, LS_AXIS_EXPERT, &forward),
+                    expert > 1 ? 2 * rows : 0);
+  ck_assert_int_eq (bytes_on (plan->backward, plan->n_backward, LS_AXIS_EXPERT, &backward),
+                    expert > 1 ? 2 * rows : 0);
+  ck_assert_uint_eq (forward, expert > 1 ? 2 : 0);
+  ck_assert_uint_eq (backward, forward);
+  ck_assert_int_eq (bytes_on (plan->forward, plan->n_forward, LS_AXIS_EXPERT_TENSOR, &forward),
+                    split > 1 ? 2 * rows * split : 0);
+}
+END_TEST
+
+START_TEST (capacity_pads_every_expert)
+/* With capacity factor c an expert has ceil (c n k / E) slots per sending rank, used or not: 2.5 x 1024 / 8 =
+ * 320 rows for each of 8 experts, whatever the load. */
+{
+  g_autoptr (LsWorkload) w = new_workload (1, 8, 8, 0);
+  g_autoptr (LsStage) stage = NULL;
+  const LsLayerPlan *plan = NULL;
+  guint count;
+
+  w->model->transformer.experts.capacity_factor = 2.5;
+  stage = ls_stage_new (w, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
+  plan = expert_block (stage);
+  ck_assert_int_eq (bytes_on (plan->forward, plan->n_forward, LS_AXIS_EXPERT, &count),
+                    2LL * 320 * 8 * H * 2);
+}
+END_TEST
+
+START_TEST (experts_are_dealt_to_ranks)
+/* E experts over e x x ranks: expert ranks x what each holds is all of them; the dense part is what tensor
+ * parallelism leaves. States of experts are sharded over the expert-data ranks, of all else over data. */
+{
+  g_autoptr (LsWorkload) w = new_workload (1, 16, 4, 0);
+  g_autoptr (LsStage) stage = NULL;
+  const LsTransformer *t = &w->model->transformer;
+  LsStaticMemory memory;
+
+  w->zero.stage = 1;
+  stage = ls_stage_new (w, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
+  ck_assert_int_eq (4 * stage->expert_parameters, 3 * 8 * ls_transformer_expert_parameters (t));
+  ck_assert_int_eq (stage->parameters + 4 * stage->expert_parameters,
+                    ls_model_parameters (w->model));
+  memory = ls_memory_static_stage (w, stage);
+  ck_assert_int_eq (memory.parameters_bytes, 2 * (stage->parameters + stage->expert_parameters));
+  ck_assert_int_eq (memory.optimizer_bytes, 12 * ((stage->parameters + 15) / 16) +
+                                                12 * ((stage->expert_parameters + 3) / 4));
+}
+END_TEST
+
+START_TEST (flops_per_token_are_twice_the_active_parameters)
+/* A forward pass is two FLOPs per parameter that a token meets, input embedding and norms left out, and the
+ * attention core, nothing at one token. Published active parameters: DeepSeek-V3 37B, Mixtral 8x7B 12.9B. */
+{
+  static const struct {
+    const char *name;
+    double published, tolerance;
+  } cases[] = {{"mixtral-8x7b", 12.9e9, 0.012}, {"deepseek-v3", 37e9, 0.012}};
+  g_autoptr (LsModel) model = ls_model_new_preset (cases[_i].name, NULL);
+  const LsTransformer *t = &model->transformer;
+  const double maps = ls_model_forward_flops (model, 1, 1) / 2;
+  const double embedding = (double) (t->vocab * t->hidden);
+
+  ck_assert_double_le (fabs (maps - cases[_i].published),
+                       cases[_i].tolerance * cases[_i].published);
+  ck_assert_double_le (fabs (maps + embedding - (double) ls_model_active_parameters (model)),
+                       2e-4 * maps);
+}
+END_TEST
+
+START_TEST (latents_are_kept_under_selective_recompute)
+/* Kept of attention per token under selective recompute: input h, latents before and after their norms,
+ * 2 (r_q + r_kv) + rope, and the heads' values for the projection. Dropped: q, k and v. */
+{
+  g_autoptr (LsWorkload) w = new_workload (1, 1, 1, 0);
+  g_autoptr (LsStage) stage = ls_stage_new (w, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
+  const LsLayerPlan *plan = expert_block (stage);
+
+  ck_assert_int_eq (ls_layer_plan_saved_core_bytes (plan),
+                    2LL * SEQ * 8 * ((32 + 16) + (32 + 16) + 32));
+}
+END_TEST
+
+START_TEST (ledger_peak_is_what_the_model_says)
+/* As in test_ledger.c, for stages of ZeRO with expert groups of 2 and 4 of 8 ranks: 0 to + 5 %. */
+{
+  LsNodeGroup group = {.name = (char *) "main", .nodes = 1};
+  g_autoptr (LsWorkload) w = new_workload (1, 8, _i % 2 == 0 ? 2 : 4, 0);
+  g_autoptr (LsCluster) cluster = NULL;
+  g_autoptr (LsJob) job = NULL;
+  g_autoptr (LsSimulation) simulation = NULL;
+  g_autoptr (LsSummary) summary = NULL;
+  const LsAccelerator *gpu = ls_accelerator_find ("h100-sxm-80gb", NULL);
+  LsMemoryEstimate estimate;
+
+  ls_node_spec_from_preset (&group.node, ls_node_find ("dgx-h100", NULL));
+  group.node.n_nic_sets = 0;
+  cluster = ls_cluster_new_from (&group, 1, NULL, 0, NULL);
+  w->zero.stage = _i / 2;
+  w->global_batch = 32;
+  w->steps = 2;
+  ck_assert (ls_workload_resolve (w, NULL));
+  ls_memory_fullest (w, &gpu, &estimate);
+  job = ls_job_build (w, cluster, NULL);
+  simulation = ls_simulation_new (cluster, w, job, 1);
+  ck_assert (ls_simulation_run (simulation, NULL, NULL));
+  summary = ls_summary_new (simulation);
+  const double ratio = (double) estimate.allocated_bytes / (double) summary->memory.peak_bytes;
+  ck_assert_msg (ratio >= 1 && ratio <= 1.05, "model / ledger = %.4f", ratio);
+}
+END_TEST
+
+START_TEST (random_layouts_run_and_fold_exactly)
+/* No deadlock, bytes conserved (asserted in every run), folded = unfolded to the bit. */
+{
+  static const guint sizes[] = {1, 2, 4, 8};
+
+  for (guint64 seed = 0; seed < test_scaled (24); seed++) {
+    LsRandom random;
+    FoldCase test = fold_random (seed);
+
+    ls_random_init (&random, seed, "experts", 0);
+    test.new_model = small_model;
+    test.tensor = sizes[ls_random_below (&random, 3)];
+    test.data = sizes[ls_random_below (&random, 4)];
+    test.pipeline = sizes[ls_random_below (&random, 3)];
+    test.expert_tensor = sizes[ls_random_below (&random, 2)];
+    test.expert = sizes[ls_random_below (&random, 4)];
+    test.sequence_parallel = TRUE;
+    test.preset = "dgx-h100";
+    test.straggler = -1;
+    test.nodes = (test.tensor * test.data * test.pipeline + 7) / 8;
+    while (test.expert_tensor * test.expert > test.tensor * test.data)
+      test.expert_tensor > 1 ? (test.expert_tensor /= 2) : (test.expert /= 2);
+    FoldResult result = fold_compare (&test);
+    g_autofree char *text = fold_describe (&test);
+    ck_assert_msg (result.ranks > 0, "%s e%u x%u", text, test.expert, test.expert_tensor);
+    ck_assert_msg (result.differs == NULL, "%s e%u x%u: %s", text, test.expert, test.expert_tensor,
+                   result.differs);
+  }
+}
+END_TEST
+
+static void add_tests (TCase *tcase) {
+  tcase_add_loop_test (tcase, all_to_alls_carry_k_rows_per_token, 0, 6);
+  tcase_add_test (tcase, capacity_pads_every_expert);
+  tcase_add_test (tcase, experts_are_dealt_to_ranks);
+  tcase_add_loop_test (tcase, flops_per_token_are_twice_the_active_parameters, 0, 2);
+  tcase_add_test (tcase, latents_are_kept_under_selective_recompute);
+  tcase_add_loop_test (tcase, ledger_peak_is_what_the_model_says, 0, 8);
+  tcase_add_test (tcase, random_layouts_run_and_fold_exactly);
+}
+
+LS_TEST_MAIN ("experts", add_tests)
