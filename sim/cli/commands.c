@@ -9,7 +9,6 @@
   X (plan, "FILE... [options]", "search for the best parallel layout")    \
   X (compare, "A.db B.db", "compare two runs or studies, with intervals") \
   X (merge, "DB... -o DB", "join the shards of a study")                  \
-  X (explain, "DB", "say why a step takes the time it takes")             \
   X (show, "DB", "draw a timeline as text")                               \
   X (report, "DB...", "write a self-contained HTML report")               \
   X (view, "DB", "look at a trace in the browser")                        \
@@ -29,6 +28,7 @@ static const LsCommand *const commands[] = {
     &ls_command_new,
     &ls_command_validate,
     &ls_command_query,
+    &ls_command_explain,
     &ls_command_learn,
     &ls_command_list,
     &ls_command_help,

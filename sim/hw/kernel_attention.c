@@ -84,7 +84,8 @@ static double flash_seconds (const LsDevice *device, const LsAttentionShape *sha
   double flops = 2.0 * TILE * length * product_width (shape, products);
   double per_sm = rate * format_factor (device, shape->format) * head_factor (shape->head_dim) *
                   (shape->causal ? CAUSAL_RATE : 1) / device->sms;
-  return larger (1, tiles / device->sms) * (flops / per_sm + overhead_s);
+  double speedup = device->accelerator->sm_speedup > 0 ? device->accelerator->sm_speedup : 1;
+  return larger (1, tiles / device->sms) * (flops / per_sm + overhead_s / speedup);
 }
 
 static LsKernelCost flash_forward (const LsDevice *device, LsAttention attention,

@@ -13,6 +13,7 @@ struct LsCluster {
   LsFabricSpec *fabrics;
   LsStorageSpec storage;
   GArray *overrides; /* LsLinkOverride */
+  LsClusterScale scale;
 };
 
 /* Numbers nodes and GPUs of `cluster` in the order of its groups. */
@@ -53,6 +54,7 @@ LsCluster *ls_cluster_new_from (const LsNodeGroup *groups, guint n_groups,
                                 const LsFabricSpec *fabrics, guint n_fabrics,
                                 const LsStorageSpec *storage) {
   LsCluster *cluster = g_new0 (LsCluster, 1);
+  cluster->scale = (LsClusterScale){1, 1, 1, 1, 1, 1, 1};
   cluster->n_groups = n_groups;
   cluster->n_fabrics = n_fabrics;
   cluster->groups = g_new0 (LsNodeGroup, n_groups);
@@ -91,6 +93,17 @@ void ls_cluster_add_override (LsCluster *cluster, const LsLinkOverride *override
   for (guint i = 0; i < cluster->n_fabrics; i++)
     if (is_of_fabric (copy.target, cluster->fabrics[i].name))
       cluster->fabrics[i].single_links = TRUE;
+}
+
+void ls_cluster_set_scale (LsCluster *cluster, const LsClusterScale *scale) {
+  const double *factors = &scale->link;
+  for (guint i = 0; i < sizeof *scale / sizeof *factors; i++)
+    LS_REQUIRE (factors[i] > 0, "factor %u", i);
+  cluster->scale = *scale;
+}
+
+const LsClusterScale *ls_cluster_scale (const LsCluster *cluster) {
+  return &cluster->scale;
 }
 
 void ls_cluster_free (LsCluster *cluster) {

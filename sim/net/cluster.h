@@ -84,6 +84,17 @@ typedef struct {
   double bytes_per_s; /* instead of the data sheet's; 0: none */
 } LsLinkOverride;
 
+/* Factors on what the cluster would have: for what-if questions and laws; 1: as it is. */
+typedef struct {
+  double link;    /* rates of links between GPUs of a node, */
+  double pcie;    /* of PCIe, its switches, sockets and copy engines, */
+  double nic;     /* of adapters and the ports that they are plugged into, */
+  double trunk;   /* of links between switches, */
+  double host;    /* of the memory of hosts, */
+  double storage; /* and of storage and drives; as the resources of a topology */
+  double latency; /* of every round, launch and copy of communication */
+} LsClusterScale;
+
 typedef struct LsCluster LsCluster;
 
 /* The keys under `cluster`; ends with a row whose path is NULL. */
@@ -98,6 +109,9 @@ LsCluster *ls_cluster_new_from (const LsNodeGroup *groups, guint n_groups,
                                 const LsStorageSpec *storage);
 /* Takes a copy; before topologies are made of the cluster. */
 void ls_cluster_add_override (LsCluster *cluster, const LsLinkOverride *override);
+/* Takes a copy; before topologies are made of the cluster. All are 1 in a new one. */
+void ls_cluster_set_scale (LsCluster *cluster, const LsClusterScale *scale);
+const LsClusterScale *ls_cluster_scale (const LsCluster *cluster);
 void ls_cluster_free (LsCluster *cluster);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsCluster, ls_cluster_free)
 

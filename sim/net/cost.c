@@ -120,18 +120,22 @@ double ls_cost_hop_s (const LsGroupShape *shape, const LsAlgorithmRecord *algori
                       gboolean switched, LsProtocol protocol, double chunk, gint64 bytes) {
   if (hop == LS_HOP_NONE)
     return 0;
-  return hop == LS_HOP_NET ? across_hop_s (shape, algorithm, protocol, chunk)
-                           : inside_hop_s (shape, algorithm, hop, switched, protocol, chunk, bytes);
+  return ls_cluster_scale (shape->topology->cluster)->latency *
+         (hop == LS_HOP_NET
+              ? across_hop_s (shape, algorithm, protocol, chunk)
+              : inside_hop_s (shape, algorithm, hop, switched, protocol, chunk, bytes));
 }
 
 double ls_cost_launch_s (const LsGroupShape *shape, const LsAlgorithmRecord *algorithm,
                          LsProtocol protocol) {
   const LsNodeSpec *node = ls_group_spec (shape, 0);
+  double latency = ls_cluster_scale (shape->topology->cluster)->latency;
   if (node->launch_ps >= 0)
-    return ls_time_s_from_ps (node->launch_ps);
-  return protocol == LS_PROTOCOL_IDEAL ? 0
-                                       : tuning_of (shape)->launch_s.value +
-                                             ls_protocol_base_s (protocol, is_tree (algorithm));
+    return latency * ls_time_s_from_ps (node->launch_ps);
+  return protocol == LS_PROTOCOL_IDEAL
+             ? 0
+             : latency * (tuning_of (shape)->launch_s.value +
+                          ls_protocol_base_s (protocol, is_tree (algorithm)));
 }
 
 /* --- phases ----------------------------------------------------------------------------------- */

@@ -314,7 +314,8 @@ static LsTransfer *copy_transfer_new (LsNet *net, guint gpu, const LsDescriptor 
   LsChoice choice = {.plan = ls_plan_new_copy (topology, &net->usages),
                      .protocol = LS_PROTOCOL_IDEAL};
   g_ptr_array_add (net->owned_copies, choice.plan);
-  return transfer_new (net, NULL, &choice, descriptor, latency_s);
+  return transfer_new (net, NULL, &choice, descriptor,
+                       latency_s * ls_cluster_scale (net->cluster)->latency);
 }
 
 /* --- the expander ----------------------------------------------------------------------------- */

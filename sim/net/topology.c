@@ -149,6 +149,29 @@ static void allocate (LsTopology *topology) {
   topology->fabrics = g_new0 (LsFabricMap, MAX (1, ls_cluster_n_fabrics (topology->cluster)));
 }
 
+/* What the cluster would have; SMs and HBM are those of its accelerators. */
+static void apply_scale (LsTopology *topology) {
+  const LsClusterScale *scale = ls_cluster_scale (topology->cluster);
+  const double factors[LS_N_RESOURCE_KINDS] = {[LS_RESOURCE_SM] = 1,
+                                               [LS_RESOURCE_HBM] = 1,
+                                               [LS_RESOURCE_LINK] = scale->link,
+                                               [LS_RESOURCE_PCIE] = scale->pcie,
+                                               [LS_RESOURCE_PCIE_ROOT] = scale->pcie,
+                                               [LS_RESOURCE_SOCKET] = scale->pcie,
+                                               [LS_RESOURCE_COPY] = scale->pcie,
+                                               [LS_RESOURCE_CORES] = 1,
+                                               [LS_RESOURCE_HOST_MEMORY] = scale->host,
+                                               [LS_RESOURCE_NVME] = scale->storage,
+                                               [LS_RESOURCE_STORAGE] = scale->storage,
+                                               [LS_RESOURCE_NIC] = scale->nic,
+                                               [LS_RESOURCE_TRUNK] = scale->trunk};
+  for (guint i = 0; i < topology->resources->len; i++) {
+    LsNetResource *resource = ls_topology_resource_at (topology, i);
+    LS_REQUIRE (factors[resource->kind] > 0, "kind %d has no factor", (int) resource->kind);
+    resource->per_s *= factors[resource->kind];
+  }
+}
+
 LsTopology *ls_topology_new (const LsCluster *cluster, LsEngine *engine) {
   LsTopology *topology = g_new0 (LsTopology, 1);
   guint n_fabrics = ls_cluster_n_fabrics (cluster), size = expected_size (cluster);
@@ -170,6 +193,7 @@ LsTopology *ls_topology_new (const LsCluster *cluster, LsEngine *engine) {
     ls_topology_add_fabric (topology, f);
   add_storage (topology);
   ls_topology_apply_overrides (topology);
+  apply_scale (topology);
   if (engine != NULL)
     register_all (topology, engine);
   return topology;

@@ -35,7 +35,7 @@ run 2 list gpu
 says err "did you mean 'gpus'?"
 run 2 run
 says err "no scenario file given"
-for later in sweep plan compare merge report view export import calibrate explain show; do
+for later in sweep plan compare merge report view export import calibrate show; do
   run 2 $later x
   says err "not yet"
   run 0 help $later

@@ -1,0 +1,79 @@
+#!/bin/sh
+# lockstep explain: what rules a compute-bound and a network-bound step, against runs with the rates changed by
+# hand; the critical path, links, sources; JSON; what cannot be explained.
+# shellcheck source=tests/cli/lib/common.sh
+. "$SOURCE_DIR/tests/cli/lib/common.sh"
+command -v python3 >/dev/null || { echo "python3 is not installed"; exit 77; }
+
+cat >compute.yaml <<'YAML'
+lockstep: 1
+cluster: {node: {gpu: h100-sxm-80gb}}
+workload:
+  model: {kind: transformer, layers: 4, hidden: 8192, heads: 64, ffn: 32768, vocab: 1024, max_seq: 4096}
+  precision: bf16
+  batch: {global: 16, micro: 1, seq_len: 4096}
+  stop: {steps: 2}
+YAML
+cat >network.yaml <<'YAML'
+lockstep: 1
+cluster:
+  nodes: 4
+  node: {gpu: h100-sxm-80gb, nics: {compute: {preset: connectx-7, rate: 10 Gb/s}}}
+  fabric: {kind: single-switch}
+workload:
+  model: {kind: transformer, layers: 4, hidden: 4096, heads: 32, ffn: 16384, vocab: 1024, max_seq: 1024}
+  precision: bf16
+  batch: {global: 4, micro: 1, seq_len: 128}
+  stop: {steps: 2}
+YAML
+run 0 run -q --no-progress -o compute.db compute.yaml
+run 0 explain compute.db
+says out "The step follows the speed of the GPUs' matrix and vector units"
+says out "critical path of step 1"
+says out "peak.bf16"
+says out "found: "
+run 0 explain compute.db --json
+cp out compute.json
+run 0 run -q --no-progress -o network.db network.yaml
+run 0 explain network.db
+says out "The step follows the network adapters and their ports"
+says out "what held transfers down"
+run 0 explain network.db --json
+is_json
+cp out network.json
+run 0 run --no-progress --trace none --json network.yaml --set "cluster.node.nics.compute.rate=11 Gb/s"
+cp out faster.json
+python3 - <<'PY' || fail "the numbers of explain"
+import json
+compute, network, faster = (json.load (open (n + ".json")) for n in ("compute", "network", "faster"))
+def knob (x, name): return next (k for k in x["sensitivity"] if k["knob"] == name)
+# Nearly all of the step is compute-bound kernels: 10 % faster units save nearly 1 - 1/1.1 of it.
+assert 0.85 < knob (compute, "compute")["rules"] <= 1, knob (compute, "compute")
+assert all (abs (knob (compute, k)["gain"]) < 1e-9 for k in ("nic", "link", "trunk", "pcie", "storage"))
+assert knob (network, "nic")["rules"] > 0.85 and knob (network, "compute")["rules"] < 0.1
+# The same as changing the rate by hand.
+assert abs (knob (network, "nic")["step_time_s"] / faster["step_time_s"] - 1) < 1e-9
+for x in (compute, network):
+    assert abs (sum (x["time_breakdown_s"].values ()) / x["step_time_s"] - 1) < 1e-9
+    assert abs (x["traced_step_time_s"] / x["step_time_s"] - 1) < 1e-6
+    path = sum (g["time_s"] for g in x["critical_path"]["groups"])
+    assert abs (path / x["step_time_s"] - 1) < 0.05, path
+    numbers = x["provenance"]["numbers"]
+    assert all (n["source"] and n["status"] for n in numbers) and len (numbers) == sum (x["provenance"]["count"].values ())
+    for k in x["sensitivity"]:
+        assert abs (k["gain"] - (1 - k["step_time_s"] / x["step_time_s"])) < 1e-12
+        assert abs ((1 + k["worth_of_price"]) * (1 - k["gain"]) - 1) < 1e-9
+    gains = [k["gain"] for k in x["sensitivity"]]
+    assert gains == sorted (gains, reverse = True)
+PY
+run 0 explain compute.db --by 100 -o text.txt
+grep -q "what 100 % more" text.txt || fail "--by"
+run 0 run -q --no-progress --trace steps -o steps.db compute.yaml
+run 0 explain steps.db
+says out "holds no operations"
+run 2 explain
+run 2 explain compute.yaml
+run 2 explain nowhere.db
+run 2 explain compute.db --by 0
+run 2 explain network.db compute.db
+finish
