@@ -153,6 +153,10 @@ void ls_kernel_finish (LsKernelCost *cost, const LsSoftware *software) {
   ls_kernel_set_duration (cost, alone_s);
 }
 
+gint64 ls_kernel_launch_ps (const LsSoftware *software) {
+  return software->cuda_graphs ? 0 : ls_time_ps_from_s_checked (software->host_launch_s.value);
+}
+
 gint64 ls_kernel_host_ps (const LsKernelCost *cost, const LsSoftware *software) {
   if (software->cuda_graphs)
     return 0;

@@ -24,7 +24,7 @@ static const gint64 splits[] = {1, 2, 4, 8, 16, 32};
  * MooreThreads/SimuMax (configs/system/a100_pcie.json @3005b17, b200_bf16_ceperm.json @e691807): weight gradients
  * of 4096 tokens that accumulate in fp32 reach 0.71 of the peak on A100 where plain products reach 0.75 (38 % of the
  * traffic), 0.455 instead of 0.49 on B200 (50 %); with 24k tokens and more the difference is gone, as it should be. */
-#define ACCUMULATE_SHARE 0.45
+#define ACCUMULATE_SHARE 0.4
 
 static double ceil_div (gint64 a, gint64 b) {
   const gint64 whole = a / b + (a % b != 0 ? 1 : 0);
@@ -59,11 +59,13 @@ static Choice best_choice (const LsDevice *device, const LsMatmul *shape, double
   double best_s = 0;
   gboolean found = FALSE;
   double sums = 2.0 * 4.0 * (double) shape->m * (double) shape->n * (double) shape->batch;
+  double own = device->accelerator->tuning->split_cost.value, split_cost = own > 0 ? own : 1;
   for (const LsTile *tile = device->accelerator->tuning->tiles; tile->m > 0; tile++)
     for (guint i = 0; i < G_N_ELEMENTS (splits); i++) {
       gint64 split = splits[i];
       double traffic = split > 1 ? bytes + sums * (double) split : bytes;
-      Choice choice = {.compute_s = tiled_seconds (device, shape, tile, split),
+      Choice choice = {.compute_s = tiled_seconds (device, shape, tile, split) *
+                                    (split > 1 ? split_cost : 1),
                        .memory_s = traffic / device->hbm_bytes_per_s,
                        .kernels = split > 1 ? 2 : 1};
       double alone_s = (choice.compute_s > choice.memory_s ? choice.compute_s : choice.memory_s) +

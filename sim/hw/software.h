@@ -37,7 +37,8 @@ typedef struct {
   LsSourced
       zero_piece_s;     /* ...and host time per rank of the group in each, for the list of pieces */
   gboolean cuda_graphs; /* launches replayed: host_launch_s does not apply */
-  const char *source;   /* of the flags */
+  gboolean serial_launches; /* every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1) */
+  const char *source;       /* of the flags */
 } LsSoftware;
 
 guint ls_software_count (void);

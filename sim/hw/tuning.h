@@ -38,6 +38,7 @@ typedef struct {
   LsSourced vector_fraction;  /* vector units, achieved / peak */
   LsSourced hbm_fraction;     /* streaming kernels, achieved / data sheet */
   LsSourced depth_ramp;       /* elements of k that a tile's prologue and epilogue cost */
+  LsSourced split_cost;       /* of a split k loop: time over that of its parts; 0: 1 */
   LsSourced kernel_overhead_s; /* start and tail of every kernel, on the device */
   LsSourced
       flash_forward[LS_N_ATTENTIONS]; /* flash kernels: long-sequence rate / dense 16-bit peak */

@@ -114,15 +114,19 @@ static LsMark add_layer_op (LsBuilder *builder, const LsLayerOp *op, LsPhaseName
   return mark;
 }
 
-/* What the host cannot hide: time to launch the kernels of a list beyond the time to run them. */
+/* What the host cannot hide: time to launch the kernels of a list beyond the time to run them; all of it, and that of
+ * collectives, where each launch waits for the one before to end. */
 static void add_launch_gap (LsBuilder *builder, const LsLayerOp *ops, guint n, gboolean core_only) {
+  const gboolean serial = builder->spec->workload->software->serial_launches;
   gint64 host_ps = 0, device_ps = 0;
 
   for (guint i = 0; i < n; i++) {
+    if (ops[i].is_collective && serial)
+      host_ps += ls_kernel_launch_ps (builder->spec->workload->software);
     if (ops[i].is_collective || (core_only && !ops[i].core))
       continue;
     host_ps += ls_kernel_host_ps (&ops[i].cost, builder->spec->workload->software);
-    device_ps += ops[i].cost.alone_ps;
+    device_ps += serial ? 0 : ops[i].cost.alone_ps;
   }
   ls_builder_delay (builder, "launch", host_ps - device_ps, LS_PART_OTHER);
 }
