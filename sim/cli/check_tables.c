@@ -87,6 +87,10 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
   if (ls_model_has_tokens (w->model))
     g_string_append_printf (out, " of %" G_GINT64_FORMAT " tokens", w->seq_len);
   g_string_append_c (out, '\n');
+  if (w->kernels != NULL)
+    g_string_append_printf (out, "kernels   %u of %u rows of %s are used\n",
+                            ls_kernel_table_n_used (w->kernels), ls_kernel_table_size (w->kernels),
+                            ls_kernel_table_name (w->kernels));
   if (w->update.active)
     g_string_append_printf (out, "updates   %s over %u workers%s\n", w->update.spec.policy->name,
                             w->update.spec.workers,

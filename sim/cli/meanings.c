@@ -101,6 +101,10 @@ static const char *const optimizers[LS_N_OPTIMIZERS] = {
     [LS_OPTIMIZER_ADAM] = "two moments per parameter",
     [LS_OPTIMIZER_ADAMW] = "Adam with decoupled weight decay: two moments per parameter",
     [LS_OPTIMIZER_SGD] = "one moment per parameter, none with momentum 0",
+    [LS_OPTIMIZER_LAMB] = "Adam's two moments, and norms of weights and update per tensor",
+    [LS_OPTIMIZER_LARS] = "SGD's moment, and norms of weights and gradient per tensor",
+    [LS_OPTIMIZER_LION] = "one moment per parameter, steps by its sign",
+    [LS_OPTIMIZER_ADAFACTOR] = "a row and a column per matrix for the second moment, no first",
 };
 
 const char *ls_meaning_part (LsPart part) {

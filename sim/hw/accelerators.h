@@ -51,6 +51,7 @@ typedef struct {
   int pcie_generation;      /* x16; 0 none */
   double tdp_w;
   double sm_speedup;      /* what-if: fixed times on its SMs are divided by it; 0: 1 */
+  double clock;           /* share of its clock that a power cap leaves (power.h); 0: all of it */
   const LsTuning *tuning; /* what it achieves */
   const char *source;     /* of all fields that `recalled` does not name */
   guint recalled;         /* bit LS_ACCELERATOR_x: that field is LS_FACT_RECALLED */

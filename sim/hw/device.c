@@ -31,10 +31,12 @@ void ls_device_init (LsDevice *device, const LsAccelerator *accelerator, LsClock
   const LsTuning *tuning = accelerator->tuning;
   double sustained = clock == LS_CLOCK_SUSTAINED ? tuning->matmul_sustained.value : 1.0;
   double factor = software != NULL ? software->matmul_factor.value : 1.0;
+  const double clock_share = accelerator->clock > 0 ? accelerator->clock : 1.0;
 
   *device = (LsDevice){
       .accelerator = accelerator,
-      .vector_flops_per_s = accelerator->vector_flops_per_s * tuning->vector_fraction.value,
+      .vector_flops_per_s =
+          accelerator->vector_flops_per_s * tuning->vector_fraction.value * clock_share,
       .hbm_bytes_per_s = accelerator->hbm_bytes_per_s * tuning->hbm_fraction.value,
       .link_bytes_per_s = accelerator->link_bytes_per_s,
       .sms = accelerator->sms,
@@ -48,10 +50,10 @@ void ls_device_init (LsDevice *device, const LsAccelerator *accelerator, LsClock
   for (int f = 0; f < LS_N_FORMATS; f++) {
     device->effective[f] = ls_accelerator_effective_format (accelerator, (LsFormat) f, NULL);
     device->matmul_flops_per_s[f] =
-        matmul_rate (accelerator, device->effective[f], sustained) * factor;
+        matmul_rate (accelerator, device->effective[f], sustained) * factor * clock_share;
   }
   for (int a = 0; a < LS_N_ATTENTIONS; a++) {
-    double peak = sixteen_bit_peak (accelerator) * sustained;
+    double peak = sixteen_bit_peak (accelerator) * sustained * clock_share;
     device->flash_forward_flops_per_s[a] = peak * tuning->flash_forward[a].value;
     device->flash_backward_flops_per_s[a] = peak * tuning->flash_backward[a].value;
   }

@@ -6,6 +6,7 @@
  * published); LS_CLOCK_SUSTAINED the typical one inside a training step, with clocks under power.
  * Ownership: nothing to free. */
 #include "hw/accelerators.h"
+#include "hw/kernel_table.h"
 #include "hw/software.h"
 
 typedef enum { LS_CLOCK_BEST, LS_CLOCK_SUSTAINED } LsClock;
@@ -26,6 +27,7 @@ typedef struct {
   double collective_slowdown; /* rate factor of a collective whose members all compute */
   gint64 hbm_bytes;           /* physical, as the driver reports */
   gint64 context_bytes;       /* taken by the runtime */
+  LsKernelTable *kernels;     /* borrowed: measured times; NULL: none */
 } LsDevice;
 
 /* `software`, when not NULL, scales the matmul rates by its matmul_factor. */

@@ -57,6 +57,25 @@ LsKernelCost ls_kernel_settle (double compute_s, double memory_s, double overhea
   return cost;
 }
 
+LsKernelCost ls_kernel_measured (const LsDevice *device, LsKernelOp op, const gint64 *size, guint n,
+                                 LsFormat format, LsKernelCost cost) {
+  gint64 sizes[LS_KERNEL_SIZES] = {1, 1, 1, 1, 1};
+  LsKernelRow *row = NULL;
+
+  if (device->kernels == NULL || cost.kernels == 0)
+    return cost;
+  for (guint i = 0; i < n; i++)
+    sizes[i] = size[i];
+  row = ls_kernel_table_find (device->kernels, op, sizes, format, device->accelerator);
+  if (row == NULL)
+    return cost;
+  row->impossible = row->impossible ||
+                    cost.flops / row->time_s > ls_accelerator_peak (device->accelerator, format);
+  cost.overhead_s = 0;
+  ls_kernel_set_duration (&cost, row->time_s);
+  return cost;
+}
+
 LsKernelCost ls_kernel_roofline (const LsDevice *device, LsFormat format, double flops,
                                  gint64 bytes) {
   LS_REQUIRE (format < LS_N_FORMATS && flops >= 0 && bytes >= 0, "format %d", (int) format);

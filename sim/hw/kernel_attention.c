@@ -180,8 +180,13 @@ LsKernelCost ls_kernel_attention (const LsDevice *device, LsAttention attention,
       shape->head_dim == 0)
     return (LsKernelCost){.alone_ps = 0};
   LsAttention runs = ls_device_attention (device, attention);
-  if (!ls_attention_is_flash (runs))
-    return chain (device, runs, shape, pass);
-  return pass == LS_PASS_FORWARD ? flash_forward (device, runs, shape)
-                                 : flash_backward (device, runs, shape);
+  const gboolean forward = pass == LS_PASS_FORWARD;
+  const gint64 sizes[] = {shape->batch, shape->heads, shape->query_length, shape->kv_length,
+                          shape->head_dim};
+  LsKernelCost cost = !ls_attention_is_flash (runs) ? chain (device, runs, shape, pass)
+                      : forward                     ? flash_forward (device, runs, shape)
+                                                    : flash_backward (device, runs, shape);
+
+  return ls_kernel_measured (device, forward ? LS_KERNEL_ATTENTION : LS_KERNEL_ATTENTION_GRAD,
+                             sizes, G_N_ELEMENTS (sizes), shape->format, cost);
 }

@@ -15,6 +15,9 @@ LsKernelCost ls_kernel_matmul_with_bytes (const LsDevice *device, const LsMatmul
 LsKernelCost ls_kernel_stream_real (const LsDevice *device, double bytes, double vector_flops,
                                     int kernels);
 
+/* The cost with the time of the device's table where it has this kernel; `n` sizes, the rest are 1. */
+LsKernelCost ls_kernel_measured (const LsDevice *device, LsKernelOp op, const gint64 *size, guint n,
+                                 LsFormat format, LsKernelCost cost);
 /* a x b for sizes >= 0, clamped to 2^62: what is that large ends in a cost that is marked as overflowing. */
 static inline gint64 ls_kernel_product (gint64 a, gint64 b) {
   gint64 product = 0;

@@ -10,7 +10,17 @@ LsKernelCost ls_kernel_elementwise (const LsDevice *device, gint64 elements, int
   LS_REQUIRE (elements >= 0 && reads >= 0 && writes >= 0 && flops_per_element >= 0,
               "negative elementwise work");
   double bytes = (double) elements * (reads + writes) * ls_format_bytes (format);
-  return ls_kernel_stream_real (device, bytes, flops_per_element * (double) elements, 1);
+  const gint64 sizes[] = {elements, reads, writes};
+  return ls_kernel_measured (
+      device, LS_KERNEL_ELEMENTWISE, sizes, G_N_ELEMENTS (sizes), format,
+      ls_kernel_stream_real (device, bytes, flops_per_element * (double) elements, 1));
+}
+
+/* With a row of the table for a kernel over rows of a width. */
+static LsKernelCost by_rows (const LsDevice *device, LsKernelOp op, gint64 rows, gint64 width,
+                             LsFormat format, LsKernelCost cost) {
+  const gint64 sizes[] = {rows, width};
+  return ls_kernel_measured (device, op, sizes, G_N_ELEMENTS (sizes), format, cost);
 }
 
 /* Passes and launches of a norm. Fused: forward reads and writes once; backward reads input and gradient and
@@ -29,9 +39,10 @@ LsKernelCost ls_kernel_norm (const LsDevice *device, gint64 rows, gint64 width, 
   LS_REQUIRE (rows >= 0 && width >= 0, "negative size of a norm");
   double elements = (double) rows * (double) width;
   int row = fused ? 1 : 0;
-  return ls_kernel_stream_real (device,
-                                elements * ls_format_bytes (format) * norms[row][pass].passes,
-                                8 * elements, norms[row][pass].kernels);
+  return by_rows (
+      device, pass == LS_PASS_FORWARD ? LS_KERNEL_NORM : LS_KERNEL_NORM_GRAD, rows, width, format,
+      ls_kernel_stream_real (device, elements * ls_format_bytes (format) * norms[row][pass].passes,
+                             8 * elements, norms[row][pass].kernels));
 }
 
 LsKernelCost ls_kernel_embedding (const LsDevice *device, gint64 rows, gint64 width,
@@ -40,8 +51,10 @@ LsKernelCost ls_kernel_embedding (const LsDevice *device, gint64 rows, gint64 wi
   double elements = (double) rows * (double) width;
   /* Backward: the tokens are sorted (a few small kernels), gradients read, table rows read and written. */
   gboolean forward = pass == LS_PASS_FORWARD;
-  return ls_kernel_stream_real (device, elements * ls_format_bytes (format) * (forward ? 2 : 3),
-                                elements, forward ? 1 : 4);
+  return by_rows (
+      device, forward ? LS_KERNEL_EMBEDDING : LS_KERNEL_EMBEDDING_GRAD, rows, width, format,
+      ls_kernel_stream_real (device, elements * ls_format_bytes (format) * (forward ? 2 : 3),
+                             elements, forward ? 1 : 4));
 }
 
 LsKernelCost ls_kernel_cross_entropy (const LsDevice *device, gint64 rows, gint64 vocabulary,
@@ -50,12 +63,16 @@ LsKernelCost ls_kernel_cross_entropy (const LsDevice *device, gint64 rows, gint6
   double elements = (double) rows * (double) vocabulary;
   double size = ls_format_bytes (logits);
   gboolean forward = pass == LS_PASS_FORWARD;
+  const LsKernelOp op = forward ? LS_KERNEL_LOSS : LS_KERNEL_LOSS_GRAD;
   if (fused) /* one read; backward one read and one write in place */
-    return ls_kernel_stream_real (device, elements * size * (forward ? 1 : 2), 6 * elements, 1);
+    return by_rows (
+        device, op, rows, vocabulary, logits,
+        ls_kernel_stream_real (device, elements * size * (forward ? 1 : 2), 6 * elements, 1));
   /* Forward: cast to fp32, then log-softmax in fp32. Backward: the loss's gradient (zeros and picks) written,
    * log-softmax backward (two reads, one write), and the cast back. */
   double bytes = forward ? size + 4 + 8 : 4 + 12 + 4 + size;
-  return ls_kernel_stream_real (device, elements * bytes, 6 * elements, 3);
+  return by_rows (device, op, rows, vocabulary, logits,
+                  ls_kernel_stream_real (device, elements * bytes, 6 * elements, 3));
 }
 
 LsKernelCost ls_kernel_optimizer (const LsDevice *device, gint64 parameters,

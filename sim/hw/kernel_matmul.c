@@ -102,7 +102,10 @@ LsKernelCost ls_kernel_matmul (const LsDevice *device, const LsMatmul *shape) {
   double m = (double) shape->m, n = (double) shape->n, k = (double) shape->k;
   double in = (m * k + k * n) * ls_format_size (shape->format);
   double out = m * n * ls_format_size (shape->output) * (shape->accumulate ? 2 : 1);
-  return ls_kernel_matmul_with_bytes (device, shape, (in + out) * (double) shape->batch);
+  const gint64 sizes[] = {shape->m, shape->n, shape->k, shape->batch};
+  return ls_kernel_measured (
+      device, LS_KERNEL_MATMUL, sizes, G_N_ELEMENTS (sizes), shape->format,
+      ls_kernel_matmul_with_bytes (device, shape, (in + out) * (double) shape->batch));
 }
 
 double ls_kernel_matmul_efficiency (const LsDevice *device, const LsMatmul *shape) {

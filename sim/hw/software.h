@@ -35,7 +35,8 @@ typedef struct {
   /* ZeRO stage 3 without a flat buffer per layer: each weight matrix is gathered and reduced by itself... */
   gboolean zero_per_matrix;
   LsSourced
-      zero_piece_s;     /* ...and host time per rank of the group in each, for the list of pieces */
+      zero_piece_s;  /* ...and host time per rank of the group in each, for the list of pieces */
+  gboolean compiled; /* a compiler fuses its elementwise chains; the row NAME-eager is without it */
   gboolean cuda_graphs; /* launches replayed: host_launch_s does not apply */
   gboolean serial_launches; /* every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1) */
   const char *source;       /* of the flags */
@@ -48,5 +49,15 @@ const LsSoftware *ls_software_find (const char *name, GError **error);
 /* Chooses a generation by the free text of a framework column ("Megatron-LM 2021", "Composer +
  * PyTorch FSDP (...)"): by the words it contains, "generic" when nothing fits. Never NULL. */
 const LsSoftware *ls_software_for_framework (const char *framework);
+/* What a job changes of a generation; -1: nothing.
+ * Graphs: launches are replayed, the host has none, and kernels start closer to each other.
+ * Compiled: chains of elementwise work, norms and the loss are fused. Not compiled: the row NAME-eager, where
+ * a compiler did it; kernels that were fused by hand stay. */
+typedef struct {
+  int cuda_graphs, compiled;
+} LsSoftwareChoice;
+/* The generation so changed, of the same name unless it is the eager one. Equal choices give the same row,
+ * which lives as long as the process. */
+const LsSoftware *ls_software_with (const LsSoftware *software, LsSoftwareChoice choice);
 /* Number i of the row with its provenance; FALSE past the last. */
 gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact);

@@ -292,6 +292,52 @@ const LsTuning ls_tuning_cdna3 = {
     .tiles = tiles_large,
 };
 
+const LsTuning ls_tuning_cdna4 = {
+    .name = "cdna4",
+    .matmul_ceiling = {[LS_FORMAT_BF16] =
+                           FOUND (0.626, MAMF ": MI355X 1565 TFLOP/s, 12288x8192x8192, of 2500"),
+                       [LS_FORMAT_FP16] = DERIVED (0.626, "as bf16: same units and rate"),
+                       [LS_FORMAT_FP8_E4M3] = ASSUMED (0.59, "fp8 : bf16 as on CDNA3"),
+                       [LS_FORMAT_FP8_E5M2] = ASSUMED (0.59, "fp8 : bf16 as on CDNA3"),
+                       [LS_FORMAT_MXFP8] = ASSUMED (0.59, "as fp8"),
+                       [LS_FORMAT_INT8] = ASSUMED (0.59, "as fp8"),
+                       [LS_FORMAT_FP32] = ASSUMED (0.60, "vector units")},
+    .matmul_sustained = ASSUMED (0.92, "as CDNA3"),
+    .vector_fraction = ASSUMED (0.50, VECTOR),
+    .hbm_fraction = ASSUMED (0.80, "as CDNA3"),
+    .depth_ramp = ASSUMED (64, RAMP),
+    .kernel_overhead_s = ASSUMED (4.0e-6, OVERHEAD ", ROCm"),
+    .flash_forward = {[LS_ATTENTION_FLASH2] = ASSUMED (0.37, "CDNA3's share, scaled by ceiling")},
+    .flash_backward = {[LS_ATTENTION_FLASH2] = ASSUMED (0.26, "CDNA3's share, scaled by ceiling")},
+    .collective_sms = ASSUMED (32, "as CDNA3"),
+    .collective_slowdown = ASSUMED (0.85, BESIDE),
+    .context_bytes = ASSUMED (1.0 * (1 << 30), "as CUDA"),
+    .tiles = tiles_large,
+};
+
+const LsTuning ls_tuning_gaudi = {
+    .name = "gaudi",
+    .matmul_ceiling = {[LS_FORMAT_BF16] =
+                           FOUND (0.9692, MAMF ": Gaudi 2 418.7 TFLOP/s of 432, 14336x15360x2048"),
+                       [LS_FORMAT_FP16] = ASSUMED (0.9692, "as bf16"),
+                       [LS_FORMAT_FP8_E4M3] =
+                           FOUND (0.9555, MAMF ": Gaudi 2 826.5 TFLOP/s of 865, 6144x11264x5120"),
+                       [LS_FORMAT_FP8_E5M2] = DERIVED (0.9555, "as e4m3: same units and rate"),
+                       [LS_FORMAT_TF32] = ASSUMED (0.9692, "as bf16"),
+                       [LS_FORMAT_FP32] = ASSUMED (0.60, "vector units")},
+    .matmul_sustained = ASSUMED (0.90, "its ceiling is close to the data sheet; as Ampere"),
+    .vector_fraction = ASSUMED (0.50, VECTOR),
+    .hbm_fraction = ASSUMED (0.88, "as other HBM parts"),
+    .depth_ramp = ASSUMED (64, RAMP),
+    .kernel_overhead_s = ASSUMED (3.0e-6, "operations of one compiled graph"),
+    .flash_forward = {[LS_ATTENTION_FLASH2] = ASSUMED (0.40, "fused attention of its library")},
+    .flash_backward = {[LS_ATTENTION_FLASH2] = ASSUMED (0.30, "fused attention of its library")},
+    .collective_sms = ASSUMED (0, "the ports have their own engines"),
+    .collective_slowdown = ASSUMED (0.95, "shares memory bandwidth only"),
+    .context_bytes = ASSUMED (1.0 * (1 << 30), "runtime and compiled graph"),
+    .tiles = tiles_small,
+};
+
 const LsTuning ls_tuning_tpu = {
     .name = "tpu",
     .matmul_ceiling = {[LS_FORMAT_BF16] = ASSUMED (0.90, "systolic array, statically scheduled"),

@@ -65,4 +65,5 @@ gboolean ls_tuning_fact (const LsTuning *tuning, guint i, LsFact *fact);
 /* The records, one per product or family. */
 extern const LsTuning ls_tuning_volta, ls_tuning_turing, ls_tuning_ampere, ls_tuning_ada,
     ls_tuning_hopper, ls_tuning_hopper_500w, ls_tuning_hopper_pcie, ls_tuning_blackwell,
-    ls_tuning_grace_blackwell, ls_tuning_cdna2, ls_tuning_cdna3, ls_tuning_tpu;
+    ls_tuning_grace_blackwell, ls_tuning_cdna2, ls_tuning_cdna3, ls_tuning_cdna4, ls_tuning_gaudi,
+    ls_tuning_tpu;

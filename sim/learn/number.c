@@ -19,36 +19,48 @@ typedef struct {
   double max;
   int exponent_bits;
   gboolean infinity;
-  const char *meaning;
 } Row;
 
-static const Row rows[] = {
-#define NUMBER_ROW(id, name, mantissa, min, max, exponent, inf, meaning) \
-  {name, mantissa, min, max, exponent, inf, meaning},
+static const struct {
+  LsFormat format;
+  gboolean infinity;
+  const char *meaning;
+} numbers[] = {
+#define NUMBER_ROW(id, name, format, inf, meaning) {LS_FORMAT_##format, inf, meaning},
     LS_NUMBERS (NUMBER_ROW)
 #undef NUMBER_ROW
 };
 
-static const Row *row_of (LsNumber number) {
+static Row row_of (LsNumber number) {
   LS_REQUIRE ((guint) number < LS_N_NUMBERS, "number format %d", (int) number);
-  return &rows[number];
+  const LsFormatInfo *info = ls_format_info (numbers[number].format);
+  int exponent;
+
+  frexp (info->min_normal, &exponent); /* a power of two: 1/2 x 2^exponent */
+  return (Row){.name = info->name,
+               .mantissa_bits = info->mantissa_bits,
+               .min_exponent = exponent - 1,
+               .max = info->max,
+               .exponent_bits = info->exponent_bits,
+               .infinity = numbers[number].infinity};
 }
 
 const char *ls_number_name (LsNumber number) {
-  return row_of (number)->name;
+  return row_of (number).name;
 }
 
 const char *ls_number_meaning (LsNumber number) {
-  return row_of (number)->meaning;
+  LS_REQUIRE ((guint) number < LS_N_NUMBERS, "number format %d", (int) number);
+  return numbers[number].meaning;
 }
 
 double ls_number_max (LsNumber number) {
-  return row_of (number)->max;
+  return row_of (number).max;
 }
 
 gboolean ls_number_from_name (const char *name, LsNumber *number) {
   for (guint i = 0; i < LS_N_NUMBERS; i++)
-    if (g_strcmp0 (rows[i].name, name) == 0) {
+    if (g_strcmp0 (ls_number_name ((LsNumber) i), name) == 0) {
       *number = (LsNumber) i;
       return TRUE;
     }
@@ -90,7 +102,7 @@ static inline double round_to (const Row *row, double smallest, double place, do
 }
 
 double ls_number_round (LsNumber number, double value) {
-  const Row *row = row_of (number);
+  const Row row_of_it = row_of (number), *row = &row_of_it;
   double smallest = ldexp (1, row->min_exponent);
 
   if (number == LS_NUMBER_FP64)
@@ -99,7 +111,7 @@ double ls_number_round (LsNumber number, double value) {
 }
 
 void ls_number_round_all (LsNumber number, double *values, gsize n, LsNumberCounts *counts) {
-  const Row *row = row_of (number);
+  const Row row_of_it = row_of (number), *row = &row_of_it;
   double smallest = ldexp (1, row->min_exponent);
   double place = ldexp (smallest, -row->mantissa_bits);
   guint64 overflows = 0, underflows = 0;
@@ -131,13 +143,13 @@ void ls_number_counts_add (LsNumberCounts *sum, const LsNumberCounts *other) {
 /* --- codes ---------------------------------------------------------------------------------- */
 
 guint ls_number_bits (LsNumber number) {
-  const Row *row = row_of (number);
+  const Row row_of_it = row_of (number), *row = &row_of_it;
 
   return (guint) (1 + row->exponent_bits + row->mantissa_bits);
 }
 
 double ls_number_decode (LsNumber number, guint code) {
-  const Row *row = row_of (number);
+  const Row row_of_it = row_of (number), *row = &row_of_it;
   const guint mantissa_mask = (1U << row->mantissa_bits) - 1;
   const guint exponent_mask = (1U << row->exponent_bits) - 1;
   guint mantissa = code & mantissa_mask, exponent = (code >> row->mantissa_bits) & exponent_mask;
@@ -156,7 +168,7 @@ double ls_number_decode (LsNumber number, guint code) {
 }
 
 guint ls_number_encode (LsNumber number, double value) {
-  const Row *row = row_of (number);
+  const Row row_of_it = row_of (number), *row = &row_of_it;
   const guint mantissa_mask = (1U << row->mantissa_bits) - 1;
   const guint exponent_mask = (1U << row->exponent_bits) - 1;
   double rounded = ls_number_round (number, value), size = fabs (rounded);

@@ -3,24 +3,22 @@
  * Model:      every value is held in a double; a format says which doubles may occur. Rounding goes
  *             from double to the format in one step, so it is never rounded twice. Overflow: fp32,
  *             fp16, bf16 and E5M2 become infinite, E4M3 (which has no infinity) becomes NaN.
- * Ranges:     IEEE 754-2019 for fp32 and fp16; bf16 is the upper half of fp32; OCP 8-bit floating
- *             point specification 1.0 for E4M3 and E5M2. Subnormals are kept.
+ * Ranges:     those of base/number_format.h. Subnormals are kept.
  * Left out:   tf32 (a way to multiply, not to store), saturating conversion, stochastic rounding.
  * Cost:       nothing for fp64, 2 to 4 ns per value otherwise.
  */
 #pragma once
 
-#include <glib.h>
+#include "base/number_format.h"
 
-/* id, name, mantissa bits without the hidden one, exponent of the smallest normal, largest value,
- * exponent bits, has infinity, meaning */
-#define LS_NUMBERS(X)                                                                            \
-  X (FP64, "fp64", 52, -1022, 0x1.fffffffffffffp1023, 11, TRUE, "no rounding at all")            \
-  X (FP32, "fp32", 23, -126, 0x1.fffffep127, 8, TRUE, "IEEE single precision")                   \
-  X (BF16, "bf16", 7, -126, 0x1.fep127, 8, TRUE, "the upper half of fp32: its range, 3 digits")  \
-  X (FP16, "fp16", 10, -14, 65504.0, 5, TRUE, "IEEE half precision: 3 digits, at most 65504")    \
-  X (E4M3, "fp8_e4m3", 3, -6, 448.0, 4, FALSE, "8 bits with 3 of mantissa, at most 448, no inf") \
-  X (E5M2, "fp8_e5m2", 2, -14, 57344.0, 5, TRUE, "8 bits with 2 of mantissa, at most 57344")
+/* id, name, row of base/number_format.h (the same name; bits, ranges), has infinity, meaning */
+#define LS_NUMBERS(X)                                                                     \
+  X (FP64, "fp64", FP64, TRUE, "no rounding at all")                                      \
+  X (FP32, "fp32", FP32, TRUE, "IEEE single precision")                                   \
+  X (BF16, "bf16", BF16, TRUE, "the upper half of fp32: its range, 3 digits")             \
+  X (FP16, "fp16", FP16, TRUE, "IEEE half precision: 3 digits, at most 65504")            \
+  X (E4M3, "fp8_e4m3", FP8_E4M3, FALSE, "8 bits with 3 of mantissa, at most 448, no inf") \
+  X (E5M2, "fp8_e5m2", FP8_E5M2, TRUE, "8 bits with 2 of mantissa, at most 57344")
 
 typedef enum {
 #define LS_NUMBER_ID(id, ...) LS_NUMBER_##id,

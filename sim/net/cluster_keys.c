@@ -202,6 +202,13 @@ const LsConfigKey ls_cluster_keys[] = {
      .dimension = LS_DIMENSION_BYTES_PER_S,
      .flags = LS_CONFIG_POSITIVE,
      .meaning = "rate of the local drives together; of the preset, else none"},
+    {.path = NODE ".power_cap",
+     .type = LS_CONFIG_QUANTITY,
+     .dimension = LS_DIMENSION_POWER,
+     .flags = LS_CONFIG_POSITIVE,
+     .meaning =
+         "most that one GPU may draw: its clocks fall with the cube root of what is left above a "
+         "quarter of its TDP (sim/hw/power.h); its TDP if not given"},
     {.path = NODE ".tuning",
      .type = LS_CONFIG_MAP,
      .word = "protocol",

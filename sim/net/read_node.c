@@ -1,5 +1,6 @@
 /* One shape of node: a preset and what is written over it. */
 #include "base/assert.h"
+#include "hw/power.h"
 #include "net/cluster_reader.h"
 
 static const char *joint_word (guint i) {
@@ -84,6 +85,26 @@ static gboolean read_shape (LsClusterReader *reader, const char *base, LsNodeSpe
   }
   node->gpus = ls_cluster_read_integer (reader, base, "gpus", node->gpus);
   return TRUE;
+}
+
+/* Before the GPU is partitioned: what the cap leaves of its clock is the same for all parts. */
+static void read_power_cap (LsClusterReader *reader, const char *base, LsNodeSpec *node) {
+  const double cap_w = ls_cluster_read_quantity (reader, base, "power_cap", 0);
+  if (cap_w <= 0 || node->gpu == NULL)
+    return;
+  if (cap_w >= node->gpu->tdp_w) {
+    ls_cluster_read_no_effect (reader, base, "power_cap", "the GPU draws no more than that");
+    return;
+  }
+  if (ls_power_clock (node->gpu, cap_w) <= 0) {
+    ls_cluster_read_fault_take (
+        reader, base, "power_cap",
+        g_strdup_printf ("%s draws %.0f W whatever its clock; give more, up to %.0f W",
+                         node->gpu->name, LS_POWER_FLOOR * node->gpu->tdp_w, node->gpu->tdp_w));
+    return;
+  }
+  node->gpu = ls_accelerator_capped (node->gpu, cap_w);
+  ls_device_init (&node->device, node->gpu, LS_CLOCK_SUSTAINED, NULL);
 }
 
 /* Links of kind `node->joint`: from the link's row, the accelerator, and the keys over them. */
@@ -298,6 +319,7 @@ static void read_tuning (LsClusterReader *reader, const char *base, LsNodeSpec *
 gboolean ls_cluster_read_node (LsClusterReader *reader, const char *base, LsNodeSpec *node) {
   if (!read_shape (reader, base, node))
     return FALSE;
+  read_power_cap (reader, base, node);
   read_intra (reader, base, node);
   ls_cluster_read_mig (reader, base, node);
   read_host (reader, base, node);

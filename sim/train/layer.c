@@ -58,6 +58,7 @@ void ls_layer_builder_init (LsLayerBuilder *builder, const LsWorkload *workload,
       .plan = g_new0 (LsLayerPlan, 1),
   };
   ls_device_init (&builder->device, accelerator, LS_CLOCK_SUSTAINED, workload->software);
+  builder->device.kernels = workload->kernels;
   builder->attention = ls_device_attention (&builder->device, workload->attention);
   builder->element_bytes = ls_format_bytes (builder->format);
   builder->plan->name = g_strdup (name);

@@ -56,7 +56,8 @@ static void add_norm (LsBuilder *builder) {
   gint64 bytes = parameters * ls_format_bytes (workload->precision.gradients);
 
   /* Clipping by the global norm goes with Adam in language models; SGD recipes do without. */
-  if (workload->optimizer.kind != LS_OPTIMIZER_SGD && parameters > 0)
+  if (workload->optimizer.kind != LS_OPTIMIZER_SGD &&
+      workload->optimizer.kind != LS_OPTIMIZER_LARS && parameters > 0)
     add_kernel (builder, "gradient_norm",
                 ls_kernel_stream (builder->spec->device, bytes, 2.0 * (double) parameters));
   if (workload->layout.tensor > 1)

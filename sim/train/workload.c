@@ -50,6 +50,7 @@ LsWorkload *ls_workload_copy (const LsWorkload *workload) {
   LsWorkload *copy = g_memdup2 (workload, sizeof *workload);
 
   copy->name = g_strdup (workload->name);
+  copy->kernels = ls_kernel_table_ref (workload->kernels);
   copy->traffic = g_memdup2 (workload->traffic, workload->traffic != NULL ? sizeof (LsTraffic) : 0);
   copy->model = ls_model_copy (workload->model);
   ls_update_plan_copy (&copy->update, &workload->update);
@@ -69,6 +70,7 @@ void ls_workload_free (LsWorkload *workload) {
   if (workload == NULL)
     return;
   ls_model_free (workload->model);
+  ls_kernel_table_unref (workload->kernels);
   ls_update_plan_clear (&workload->update);
   g_free (workload->gpu_of_rank);
   g_free (workload->traffic);
@@ -252,9 +254,36 @@ gint64 ls_workload_in_flight (const LsWorkload *workload, guint stage) {
 
 /* Moments that the optimizer keeps per parameter. */
 guint ls_optimizer_moments (const LsOptimizer *optimizer) {
-  if (optimizer->kind == LS_OPTIMIZER_SGD)
+  switch (optimizer->kind) {
+  case LS_OPTIMIZER_SGD:
+  case LS_OPTIMIZER_LARS:
     return optimizer->momentum > 0 ? 1 : 0;
-  return 2;
+  case LS_OPTIMIZER_LION:
+    return 1;
+  case LS_OPTIMIZER_ADAFACTOR:
+    return 0;
+  default:
+    return 2;
+  }
+}
+
+/* Passes beyond one over gradient, states and parameters: per tensor norms of weights and of the update (LAMB,
+ * which writes it and reads it back in fp32) or of weights and gradient (LARS); means of the squared gradient
+ * over rows and columns before it is used (Adafactor). */
+static int optimizer_extra_bytes (const LsWorkload *workload) {
+  const LsPrecision *p = &workload->precision;
+  const int weight = ls_format_bytes (p->master_used ? p->master : p->parameters);
+
+  switch (workload->optimizer.kind) {
+  case LS_OPTIMIZER_LAMB:
+    return weight + 2 * 4;
+  case LS_OPTIMIZER_LARS:
+    return weight + ls_format_bytes (p->gradients);
+  case LS_OPTIMIZER_ADAFACTOR:
+    return ls_format_bytes (p->gradients);
+  default:
+    return 0;
+  }
 }
 
 double ls_workload_optimizer_traffic (const LsWorkload *workload) {
@@ -267,7 +296,7 @@ double ls_workload_optimizer_traffic (const LsWorkload *workload) {
               2 * moment * (int) ls_optimizer_moments (&workload->optimizer);
 
   bytes += p->master_used ? 2 * ls_format_bytes (p->master) + parameter : 2 * parameter;
-  return bytes;
+  return bytes + optimizer_extra_bytes (workload);
 }
 
 double ls_workload_model_flops (const LsWorkload *workload) {

@@ -35,7 +35,11 @@
 #define LS_OPTIMIZERS(X) \
   X (ADAM, "adam")       \
   X (ADAMW, "adamw")     \
-  X (SGD, "sgd")
+  X (SGD, "sgd")         \
+  X (LAMB, "lamb")       \
+  X (LARS, "lars")       \
+  X (LION, "lion")       \
+  X (ADAFACTOR, "adafactor")
 
 #define LS_ENUM_SCHEDULE(id, name) LS_SCHEDULE_##id,
 typedef enum { LS_SCHEDULES (LS_ENUM_SCHEDULE) LS_N_SCHEDULES } LsScheduleKind;
@@ -64,7 +68,7 @@ typedef struct {
 
 typedef struct {
   LsOptimizerKind kind;
-  double momentum; /* SGD: 0 keeps no moment */
+  double momentum; /* SGD and LARS: 0 keeps no moment */
 } LsOptimizer;
 
 /* Input pipeline of one rank; off when threads = 0 (batches are then always ready). */
@@ -85,7 +89,8 @@ typedef struct {
   LsPrecision precision;
   LsLossScaling loss_scaling;
   const LsSoftware *software;
-  LsAttention attention; /* what the software asks for, before the device's own limits */
+  LsKernelTable *kernels; /* measured times; NULL: none */
+  LsAttention attention;  /* what the software asks for, before the device's own limits */
   LsLayout layout;
   guint gpus;                       /* of the cluster; ranks <= gpus, the rest idle */
   guint *gpu_of_rank;               /* layout.ranks entries */
@@ -128,7 +133,10 @@ gboolean ls_workload_has_experts (const LsWorkload *workload);
 gint64 ls_workload_microbatches (const LsWorkload *workload, guint data);
 /* The first size of the model that the tensor ranks cannot split ("heads"), NULL when there is none. */
 const char *ls_workload_unsplit (const LsWorkload *workload, gint64 *size);
-/* Moments that the optimizer keeps per parameter: Adam 2, SGD 1 with momentum, else 0. */
+/* Moments that the optimizer keeps per parameter: Adam and LAMB 2, Lion 1, SGD and LARS 1 with momentum, else
+ * 0. Adafactor keeps a row and a column per matrix instead of its second moment, which counts as none.
+ * source: You et al. 2019 (LAMB, arXiv 1904.00962), You et al. 2017 (LARS, arXiv 1708.03888), Chen et al.
+ * 2023 (Lion, arXiv 2302.06675), Shazeer and Stern 2018 (Adafactor, arXiv 1804.04235). */
 guint ls_optimizer_moments (const LsOptimizer *optimizer);
 
 /* Micro-batches whose activations stage `stage` holds at once. GPipe m; 1F1B min (p - stage, m).

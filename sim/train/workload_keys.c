@@ -51,7 +51,7 @@ static const char *const recompute_modes[] = {LS_RECOMPUTE_MODES (NAME_OF) NULL}
 static const char *const recompute_later[] = {"fit", NULL};
 static const char *const recompute_units[] = {LS_RECOMPUTE_UNITS (NAME_OF) NULL};
 static const char *const optimizers[] = {LS_OPTIMIZERS (NAME_OF) NULL};
-static const char *const optimizers_later[] = {"lamb", "lars", "adafactor", "muon", "lion", NULL};
+static const char *const optimizers_later[] = {"muon", NULL};
 static const char *const offload_words[] = {"none", NULL};
 static const char *const offload_later[] = {"optimizer", "parameters", "all", "cpu", "nvme", NULL};
 #define WORD_OF(id, word, title) word,
@@ -671,14 +671,15 @@ const LsConfigKey ls_workload_keys[] = {
      .flags = LS_CONFIG_DISCRIMINATOR,
      .default_text = "adamw",
      .source = "what transformers are trained with",
-     .meaning = "adam and adamw keep two moments"},
+     .meaning = "adam, adamw and lamb keep two moments, lion one, sgd and lars one with momentum, "
+                "adafactor none that counts"},
     {.path = W "optimizer.momentum",
      .type = LS_CONFIG_NUMBER,
      .maximum = 1,
      .default_text = "0.9",
      .source = "He et al. 2016",
-     .when = "only with optimizer.kind sgd",
-     .meaning = "of SGD; 0 keeps no moment"},
+     .when = "only with optimizer.kind sgd or lars",
+     .meaning = "of SGD and LARS; 0 keeps no moment"},
     /* Placement. */
     {.path = W "placement",
      .type = LS_CONFIG_MAP,
@@ -740,6 +741,21 @@ const LsConfigKey ls_workload_keys[] = {
      .default_text = "generic",
      .source = "a current framework",
      .meaning = "row of `lockstep list software`"},
+    {.path = W "software.cuda_graphs",
+     .type = LS_CONFIG_BOOLEAN,
+     .meaning = "launches of a step are replayed from graphs: no host time per kernel, shorter "
+                "gaps; of the "
+                "generation if not given"},
+    {.path = W "software.compile",
+     .type = LS_CONFIG_BOOLEAN,
+     .meaning = "a compiler fuses chains of elementwise work, norms and the loss; of the "
+                "generation if not "
+                "given"},
+    {.path = W "software.kernels",
+     .type = LS_CONFIG_FILE,
+     .meaning = "table of measured kernels (CSV: op, shape, format, time and, if wanted, gpu) that "
+                "replace "
+                "the kernel model where they match, see docs/kernels.md"},
     {.path = W "software.attention",
      .type = LS_CONFIG_WORD,
      .choices = attentions,

@@ -204,6 +204,38 @@ static void check_formats (LsWorkloadReader *r) {
 
 /* --- plain values --------------------------------------------------------------------------- */
 
+/* TRUE or FALSE, or -1 when the key is absent. */
+static int choice_of (LsWorkloadReader *r, const char *path) {
+  return ls_reader_has (r, path) ? (ls_config_get_bool (r->config, path) ? 1 : 0) : -1;
+}
+
+static const LsSoftware *chosen_software (LsWorkloadReader *r, const LsSoftware *software) {
+  const LsSoftwareChoice choice = {.cuda_graphs = choice_of (r, W "software.cuda_graphs"),
+                                   .compiled = choice_of (r, W "software.compile")};
+
+  if (choice.compiled == 0 && !software->compiled)
+    ls_reader_no_effect (r, W "software.compile",
+                         "the fusions of this generation are kernels written by hand");
+  return choice.cuda_graphs < 0 && choice.compiled < 0 ? software
+                                                       : ls_software_with (software, choice);
+}
+
+/* Every fault of the table is one of the key that names it. */
+static void read_kernels (LsWorkloadReader *r) {
+  const char *const path = W "software.kernels";
+  g_autoptr (GError) error = NULL;
+  g_autofree char *file = ls_reader_has (r, path) ? ls_config_get_file (r->config, path) : NULL;
+
+  if (file == NULL)
+    return;
+  r->workload->kernels = ls_kernel_table_read (file, &error);
+  if (error == NULL)
+    return;
+  g_auto (GStrv) faults = g_strsplit (error->message, "\n", -1);
+  for (guint i = 0; faults[i] != NULL; i++)
+    ls_reader_fault (r, path, "%s", faults[i]);
+}
+
 static void read_software (LsWorkloadReader *r) {
   g_autoptr (GError) error = NULL;
   const char *name = ls_config_get_string (r->config, W "software.generation");
@@ -212,7 +244,8 @@ static void read_software (LsWorkloadReader *r) {
   if (software == NULL)
     ls_reader_fault (r, W "software.generation", "%s", error->message);
   else
-    r->workload->software = software;
+    r->workload->software = chosen_software (r, software);
+  read_kernels (r);
   r->workload->attention = r->workload->software->attention;
   if (!ls_reader_has (r, W "software.attention"))
     return;
@@ -265,10 +298,10 @@ static void read_optimizer (LsWorkloadReader *r) {
 
   optimizer->kind =
       (LsOptimizerKind) ls_reader_word (r, W "optimizer.kind", optimizer_word, LS_N_OPTIMIZERS);
-  if (optimizer->kind == LS_OPTIMIZER_SGD)
+  if (optimizer->kind == LS_OPTIMIZER_SGD || optimizer->kind == LS_OPTIMIZER_LARS)
     optimizer->momentum = ls_config_get_number (r->config, W "optimizer.momentum");
   else
-    ls_reader_no_effect (r, W "optimizer.momentum", "only with optimizer.kind sgd");
+    ls_reader_no_effect (r, W "optimizer.momentum", "only with optimizer.kind sgd or lars");
   if (ls_optimizer_moments (optimizer) == 0)
     ls_reader_no_effect (r, W "precision.optimizer", "the optimizer keeps no moments");
 }
@@ -375,6 +408,32 @@ static void check_costs (LsWorkloadReader *r) {
   }
 }
 
+/* Rows of the table of kernels that no layer of any stage on any accelerator took, and those that no device of
+ * the catalogue could reach. */
+static void check_kernels (LsWorkloadReader *r) {
+  const LsWorkload *w = r->workload;
+  const char *const path = W "software.kernels";
+
+  if (w->kernels == NULL)
+    return;
+  for (guint g = 0; g < ls_cluster_n_groups (r->cluster); g++)
+    for (guint number = 0; number < w->layout.pipeline; number++)
+      if (ls_cluster_group (r->cluster, g)->node.gpu != NULL && has_ranks (r, g))
+        ls_stage_free (ls_stage_new (w, number, ls_cluster_group (r->cluster, g)->node.gpu));
+  for (guint i = 0; i < ls_kernel_table_size (w->kernels); i++) {
+    const LsKernelRow *row = ls_kernel_table_row (w->kernels, i);
+    g_autofree char *text = ls_kernel_row_text (row);
+
+    if (row->used == 0)
+      ls_config_warning_at (r->config, r->errors, path, "%s:%u: no kernel of this job is %s",
+                            ls_kernel_table_name (w->kernels), row->line, text);
+    else if (row->impossible)
+      ls_config_warning_at (r->config, r->errors, path,
+                            "%s:%u: %s is faster than the peak of its device",
+                            ls_kernel_table_name (w->kernels), row->line, text);
+  }
+}
+
 /* --- all together --------------------------------------------------------------------------- */
 
 static void read_all (LsWorkloadReader *r) {
@@ -400,8 +459,10 @@ static void read_all (LsWorkloadReader *r) {
     return;
   if (!ls_workload_resolve (r->workload, &error))
     ls_reader_fault (r, "workload", "%s", error->message);
-  else
+  else {
     check_costs (r);
+    check_kernels (r);
+  }
 }
 
 /* Timed workers have no layers: only what travels and when counts. */

@@ -84,7 +84,8 @@ START_TEST (support_matrix) {
                 {"Hopper", "tf32 fp16 bf16 fp8_e4m3 fp8_e5m2 int8"},
                 {"Blackwell", "tf32 fp16 bf16 fp8_e4m3 fp8_e5m2 int8 mxfp8 nvfp4"},
                 {"CDNA2", "fp16 bf16 int8"},
-                {"CDNA3", "tf32 fp16 bf16 fp8_e4m3 fp8_e5m2 int8"}};
+                {"CDNA3", "tf32 fp16 bf16 fp8_e4m3 fp8_e5m2 int8"},
+                {"CDNA4", "fp16 bf16 fp8_e4m3 fp8_e5m2 int8 mxfp8"}};
 
   for (guint i = 0; i < ls_accelerator_count (); i++) {
     const LsAccelerator *row = ls_accelerator_get (i);

@@ -1,0 +1,309 @@
+/* Tables of measured kernels; see kernel_table.h. */
+#include "hw/kernel_table.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/quantity.h"
+
+#define COLUMNS(X) \
+  X (OP, "op") X (SHAPE, "shape") X (FORMAT, "format") X (TIME, "time") X (GPU, "gpu")
+enum {
+#define COLUMN_ID(id, name) COLUMN_##id,
+  COLUMNS (COLUMN_ID)
+#undef COLUMN_ID
+      N_COLUMNS
+};
+static const char *const columns[] = {
+#define COLUMN_NAME(id, name) name,
+    COLUMNS (COLUMN_NAME)
+#undef COLUMN_NAME
+};
+#define LARGEST_SIZE (G_GINT64_CONSTANT (1) << 53)
+
+static const struct {
+  const char *name;
+  guint least, most;
+  const char *sizes;
+} ops[] = {
+#define OP_ROW(id, name, least, most, sizes) [LS_KERNEL_##id] = {name, least, most, sizes},
+    LS_KERNEL_OPS (OP_ROW)
+#undef OP_ROW
+};
+
+struct LsKernelTable {
+  gint references;
+  char *name;
+  GArray *rows; /* LsKernelRow */
+};
+
+const char *ls_kernel_op_name (LsKernelOp op) {
+  LS_REQUIRE ((guint) op < LS_N_KERNEL_OPS, "kernel op %d", (int) op);
+  return ops[op].name;
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+typedef struct {
+  const char *name;
+  guint line;
+  int at[N_COLUMNS]; /* field of each column; -1: absent */
+  guint n_fields;
+  GString *faults;
+  LsKernelTable *table;
+} Reader;
+
+static void fault (Reader *r, const char *format, ...) G_GNUC_PRINTF (2, 3);
+static void fault (Reader *r, const char *format, ...) {
+  va_list args;
+
+  va_start (args, format);
+  if (r->faults->len > 0)
+    g_string_append_c (r->faults, '\n');
+  g_string_append_printf (r->faults, "%s:%u: ", r->name, r->line);
+  g_string_append_vprintf (r->faults, format, args);
+  va_end (args);
+}
+
+static void read_head (Reader *r, char **fields) {
+  for (guint i = 0; i < N_COLUMNS; i++)
+    r->at[i] = -1;
+  for (guint f = 0; fields[f] != NULL; f++) {
+    guint i = 0;
+
+    while (i < N_COLUMNS && strcmp (g_strstrip (fields[f]), columns[i]) != 0)
+      i++;
+    if (i == N_COLUMNS)
+      fault (r, "unknown column '%s'; columns are op, shape, format, time, gpu", fields[f]);
+    else if (r->at[i] >= 0)
+      fault (r, "column '%s' is there twice", fields[f]);
+    else
+      r->at[i] = (int) f;
+    r->n_fields = f + 1;
+  }
+  for (guint i = 0; i < COLUMN_GPU; i++)
+    if (r->at[i] < 0)
+      fault (r, "no column '%s'; columns are op, shape, format, time and, if wanted, gpu",
+             columns[i]);
+}
+
+static gboolean read_op (Reader *r, const char *word, LsKernelOp *op) {
+  g_autoptr (GString) all = g_string_new (NULL);
+
+  for (guint i = 0; i < LS_N_KERNEL_OPS; i++) {
+    if (strcmp (ops[i].name, word) == 0) {
+      *op = (LsKernelOp) i;
+      return TRUE;
+    }
+    g_string_append_printf (all, "%s%s", i > 0 ? ", " : "", ops[i].name);
+  }
+  fault (r, "unknown op '%s'; takes %s", word, all->str);
+  return FALSE;
+}
+
+static gboolean read_shape (Reader *r, const char *text, LsKernelRow *row) {
+  g_auto (GStrv) sizes = g_strsplit (text, "x", -1);
+  const guint n = g_strv_length (sizes);
+
+  for (guint i = 0; i < LS_KERNEL_SIZES; i++)
+    row->size[i] = 1;
+  if (n < ops[row->op].least || n > ops[row->op].most) {
+    fault (r, "'%s' is no shape of %s; takes %s", text, ops[row->op].name, ops[row->op].sizes);
+    return FALSE;
+  }
+  for (guint i = 0; i < n; i++) {
+    guint64 size = 0;
+
+    if (!g_ascii_string_to_unsigned (g_strstrip (sizes[i]), 10, 1, (guint64) LARGEST_SIZE, &size,
+                                     NULL)) {
+      fault (r, "'%s' in shape '%s' is no whole number from 1 to 2^53", sizes[i], text);
+      return FALSE;
+    }
+    row->size[i] = (gint64) size;
+  }
+  return TRUE;
+}
+
+static gboolean read_time (Reader *r, const char *text, LsKernelRow *row) {
+  g_autoptr (GError) error = NULL;
+
+  if (!ls_quantity_parse (text, LS_DIMENSION_TIME, &row->time_s, &error))
+    fault (r, "time: %s", error->message);
+  else if (row->time_s <= 0 || row->time_s > 1e5)
+    fault (r, "time '%s' is not between 0 and 100,000 s", text);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static gboolean is_same (const LsKernelRow *a, const LsKernelRow *b) {
+  return a->op == b->op && a->format == b->format && a->gpu == b->gpu &&
+         memcmp (a->size, b->size, sizeof a->size) == 0;
+}
+
+static void add_row (Reader *r, const LsKernelRow *row) {
+  for (guint i = 0; i < r->table->rows->len; i++) {
+    const LsKernelRow *other = &g_array_index (r->table->rows, LsKernelRow, i);
+
+    if (is_same (other, row)) {
+      fault (r, "the same kernel stands in line %u", other->line);
+      return;
+    }
+  }
+  g_array_append_val (r->table->rows, *row);
+}
+
+static void read_row (Reader *r, char **fields) {
+  const guint n = g_strv_length (fields);
+  LsKernelRow row = {.line = r->line};
+  g_autoptr (GError) error = NULL;
+  gboolean good = TRUE;
+
+  if (n != r->n_fields) {
+    fault (r, "%u fields, but %u columns", n, r->n_fields);
+    return;
+  }
+  for (guint i = 0; i < n; i++)
+    g_strstrip (fields[i]);
+  good = read_op (r, fields[r->at[COLUMN_OP]], &row.op);
+  good = good && read_shape (r, fields[r->at[COLUMN_SHAPE]], &row);
+  if (!ls_format_parse (fields[r->at[COLUMN_FORMAT]], &row.format, &error)) {
+    fault (r, "format: %s", error->message);
+    good = FALSE;
+  }
+  if (!read_time (r, fields[r->at[COLUMN_TIME]], &row))
+    good = FALSE;
+  if (r->at[COLUMN_GPU] >= 0 && *fields[r->at[COLUMN_GPU]] != '\0') {
+    g_clear_error (&error);
+    row.gpu = ls_accelerator_find (fields[r->at[COLUMN_GPU]], &error);
+    if (row.gpu == NULL) {
+      fault (r, "gpu: %s", error->message);
+      good = FALSE;
+    }
+  }
+  if (good)
+    add_row (r, &row);
+}
+
+LsKernelTable *ls_kernel_table_parse (const char *name, const char *text, GError **error) {
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  g_autoptr (GString) faults = g_string_new (NULL);
+  g_autoptr (LsKernelTable) table = g_new0 (LsKernelTable, 1);
+  Reader reader = {.name = name, .faults = faults, .table = table};
+
+  table->references = 1;
+  table->name = g_path_get_basename (name);
+  table->rows = g_array_new (FALSE, FALSE, sizeof (LsKernelRow));
+  reader.name = table->name;
+  for (guint i = 0; lines[i] != NULL; i++) {
+    const char *line = g_strstrip (lines[i]);
+    g_auto (GStrv) fields = NULL;
+
+    reader.line = i + 1;
+    if (*line == '\0' || *line == '#')
+      continue;
+    fields = g_strsplit (line, ",", -1);
+    if (reader.n_fields > 0)
+      read_row (&reader, fields);
+    else {
+      read_head (&reader, fields);
+      if (faults->len > 0)
+        break;
+    }
+  }
+  if (reader.n_fields == 0)
+    fault (&reader, "the table is empty; its first line is op,shape,format,time");
+  if (faults->len == 0)
+    return g_steal_pointer (&table);
+  g_set_error_literal (error, LS_ERROR, LS_ERROR_CONFIG, faults->str);
+  return NULL;
+}
+
+LsKernelTable *ls_kernel_table_read (const char *path, GError **error) {
+  g_autofree char *text = NULL;
+  gsize length = 0;
+
+  if (!ls_file_read (path, LS_FILE_MAX, &text, &length, error)) {
+    g_prefix_error (error, "%s ", path);
+    return NULL;
+  }
+  if (strlen (text) != length || !g_utf8_validate (text, -1, NULL)) {
+    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s is no text", path);
+    return NULL;
+  }
+  return ls_kernel_table_parse (path, text, error);
+}
+
+/* --- use ------------------------------------------------------------------------------------ */
+
+LsKernelTable *ls_kernel_table_ref (LsKernelTable *table) {
+  if (table != NULL)
+    g_atomic_int_inc (&table->references);
+  return table;
+}
+
+void ls_kernel_table_unref (LsKernelTable *table) {
+  if (table == NULL || !g_atomic_int_dec_and_test (&table->references))
+    return;
+  g_array_unref (table->rows);
+  g_free (table->name);
+  g_free (table);
+}
+
+const char *ls_kernel_table_name (const LsKernelTable *table) {
+  return table->name;
+}
+
+guint ls_kernel_table_size (const LsKernelTable *table) {
+  return table->rows->len;
+}
+
+const LsKernelRow *ls_kernel_table_row (const LsKernelTable *table, guint i) {
+  LS_REQUIRE (i < table->rows->len, "row %u", i);
+  return &g_array_index (table->rows, LsKernelRow, i);
+}
+
+guint ls_kernel_table_n_used (const LsKernelTable *table) {
+  guint n = 0;
+
+  for (guint i = 0; i < table->rows->len; i++)
+    n += g_array_index (table->rows, LsKernelRow, i).used > 0;
+  return n;
+}
+
+char *ls_kernel_row_text (const LsKernelRow *row) {
+  GString *text = g_string_new (ls_kernel_op_name (row->op));
+  guint n = ops[row->op].most;
+
+  while (n > ops[row->op].least && row->size[n - 1] == 1)
+    n--;
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (text, "%c%" G_GINT64_FORMAT, i > 0 ? 'x' : ' ', row->size[i]);
+  g_string_append_printf (text, " %s", ls_format_name (row->format));
+  return g_string_free (text, FALSE);
+}
+
+/* A capped or partitioned part goes by the name of its row. */
+static gboolean is_of (const LsKernelRow *row, const LsAccelerator *gpu) {
+  return row->gpu == NULL || strcmp (row->gpu->name, gpu->name) == 0;
+}
+
+LsKernelRow *ls_kernel_table_find (LsKernelTable *table, LsKernelOp op,
+                                   const gint64 size[LS_KERNEL_SIZES], LsFormat format,
+                                   const LsAccelerator *gpu) {
+  LsKernelRow *best = NULL;
+
+  for (guint i = 0; table != NULL && i < table->rows->len; i++) {
+    LsKernelRow *row = &g_array_index (table->rows, LsKernelRow, i);
+
+    /* A row for this GPU goes before one for any. */
+    if (row->op == op && row->format == format && is_of (row, gpu) &&
+        memcmp (row->size, size, sizeof row->size) == 0 && (best == NULL || row->gpu != NULL))
+      best = row;
+  }
+  if (best != NULL)
+    best->used++;
+  return best;
+}
