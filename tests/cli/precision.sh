@@ -1,0 +1,99 @@
+#!/bin/sh
+# Formats, loss scaling, software switches, power caps and measured kernels, from the command line.
+# shellcheck source=tests/cli/lib/common.sh
+. "$SOURCE_DIR/tests/cli/lib/common.sh"
+
+# The shipped scenarios are legal without a warning.
+for file in "$SOURCE_DIR"/workloads/precision/*.yaml; do
+  run 0 check "$file"
+  empty err
+done
+
+cat >small.yaml <<'YAML'
+lockstep: 1
+cluster: {nodes: 1, node: dgx-h100}
+workload:
+  model: {layers: 2, hidden: 1024, heads: 8, ffn: 4096, vocab: 32000, max_seq: 1024}
+  precision: bf16
+  batch: {global: 16, micro: 1, seq_len: 1024}
+  zero: 1
+  stop: {steps: 2}
+trace: {level: none}
+YAML
+# step SETTINGS...: step time of the job with these, to stdout.
+step() {
+  run 0 run small.yaml --json "$@"
+  tr ',' '\n' <out | sed -n 's/.*"step_time_s": //p' | head -n 1
+}
+shorter() {
+  awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0 && a + 0 < b + 0) }' || fail "$3: $1 s is not shorter than $2 s"
+}
+
+# What a part lacks runs as something else: a warning says as what and how fast.
+run 0 check small.yaml --set cluster.node=dgx-1-v100
+says err "v100-sxm-32gb has no native bf16 and computes in fp32 at 15.7 TFLOP/s"
+run 0 check small.yaml --set cluster.node=dgx-a100 --set workload.precision=fp8
+says err "a100-sxm-80gb has no native fp8_e4m3 and computes in bf16 at 312 TFLOP/s"
+run 0 check small.yaml --set cluster.node=dgx-b200 --set workload.precision=nvfp4
+empty err
+run 0 list formats
+for word in 'fp16 .* 16 bits  max 65504 .* native: Volta, Turing, Ampere' 'mxfp8 .* native: Blackwell' 'fp8_e4m3 .* max 448 '; do
+  grep -q "$word" out || fail "list formats has no line like '$word'"
+done
+
+bf16=$(step)
+fp8=$(step --set workload.precision=fp8)
+current=$(step --set 'workload.precision={compute: fp8, scaling: current}')
+shorter "$fp8" "$current" "delayed scaling against current"
+a100=$(step --set cluster.node=dgx-a100)
+fallback=$(step --set cluster.node=dgx-a100 --set workload.precision=fp8)
+# The one difference is the sum of the largest values, which every rank takes part in.
+awk -v a="$a100" -v b="$fallback" 'BEGIN { exit !(b - a >= 0 && b - a < 1e-4) }' || fail "fp8 on A100: $fallback s, bf16: $a100 s"
+
+# Loss scaling: counted, absent without it, and not for bf16.
+run 0 run small.yaml --json --set 'workload.precision={compute: fp16, loss_scaling: {initial: 262144}}' --set workload.stop.steps=4
+says out '"skipped_steps": 2'
+says out '"loss_scale": 65536'
+run 0 run small.yaml --json
+grep -q skipped_steps out && fail "bf16 has skipped steps"
+run 0 check small.yaml --set workload.precision.loss_scaling=dynamic
+says err "only fp16 needs its gradients scaled"
+run 2 check small.yaml --set 'workload.precision={compute: fp16, loss_scaling: {growth: 0.5}}'
+says err "a growth is at least 1"
+
+# Switches of the software.
+graphs=$(step --set workload.software.cuda_graphs=true)
+shorter "$graphs" "$bf16" "with CUDA graphs"
+eager=$(step --set workload.software=pytorch-fsdp2-eager)
+compiled=$(step --set 'workload.software={generation: pytorch-fsdp2-eager, compile: true}')
+shorter "$compiled" "$eager" "compiled"
+uncompiled=$(step --set 'workload.software={generation: pytorch-fsdp2, compile: false}')
+[ "$uncompiled" = "$eager" ] || fail "not compiled: $uncompiled s, eager: $eager s"
+run 0 check small.yaml --set 'workload.software={generation: megatron-core, compile: false}'
+says err "written by hand"
+
+# A cap on the power.
+capped=$(step --set 'cluster.node={power_cap: 400 W}')
+shorter "$bf16" "$capped" "without a cap"
+run 2 check small.yaml --set 'cluster.node={power_cap: 100 W}'
+says err "175 W whatever its clock"
+run 0 check small.yaml --set 'cluster.node={power_cap: 800 W}'
+says err "draws no more than that"
+
+# Measured kernels: the file is relative to the scenario, used rows are said, others warned.
+mkdir sub
+printf 'op,shape,format,time\nmatmul,1024x4096x1024,bf16,5 ms\nnorm,1x1,bf16,1 us\n' >sub/kernels.csv
+sed 's/  precision: bf16/  software: {kernels: kernels.csv}/' small.yaml >sub/small.yaml
+run 0 check sub/small.yaml
+says out "kernels   1 of 2 rows of kernels.csv are used"
+says err "kernels.csv:3: no kernel of this job is norm 1x1 bf16"
+run 0 run sub/small.yaml --json
+measured=$(tr ',' '\n' <out | sed -n 's/.*"step_time_s": //p' | head -n 1)
+# Two layers, two micro-batches, three such products each (up, and both gradients of down): 60 ms less their own
+# time by the model.
+awk -v a="$bf16" -v b="$measured" 'BEGIN { exit !(b - a > 0.059 && b - a < 0.060) }' || fail "with a kernel of 5 ms: $measured s, before $bf16 s"
+printf 'op,shape,format,time\nmatmul,1x2,bf16,1 us\nwhat,1,bf16,1 us\n' >sub/kernels.csv
+run 2 check sub/small.yaml
+says err "kernels.csv:2: '1x2' is no shape of matmul"
+says err "kernels.csv:3: unknown op 'what'"
+finish
