@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/quantity.h"
+#include "train/expert_load.h"
 #include "train/traffic.h"
 
 char *ls_plural (gint64 n, const char *noun) {
@@ -27,14 +28,16 @@ static void traffic_card (GString *out, const LsScenario *scenario, const LsWork
 }
 
 /* What a token meets of a mixture of experts, and who holds them. */
-static void experts_card (GString *out, const LsWorkload *w) {
+static void experts_card (GString *out, const LsScenario *scenario, const LsWorkload *w) {
   const LsTransformer *t = &w->model->transformer;
   const guint ranks = ls_layout_size (&w->layout, LS_AXIS_EXPERT);
   g_autofree char *active =
       ls_quantity_format ((double) ls_model_active_parameters (w->model), LS_DIMENSION_COUNT);
   g_autofree char *capacity =
       t->experts.capacity_factor > 0
-          ? g_strdup_printf ("capacity factor %g, padded", t->experts.capacity_factor)
+          ? g_strdup_printf ("capacity factor %g, padded, %.1f %% of the rows dropped",
+                             t->experts.capacity_factor,
+                             100 * ls_expert_dropped (&t->experts, scenario->seed, 1000))
           : g_strdup ("dropless");
 
   g_string_append_printf (
@@ -73,7 +76,7 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
   g_string_append_printf (out, "model     %s, %s parameters, %u layers\n", w->model->name,
                           parameters, ls_model_n_layers (w->model));
   if (ls_workload_has_experts (w))
-    experts_card (out, w);
+    experts_card (out, scenario, w);
   g_string_append_printf (
       out,
       "layout    tensor %u%s x pipeline %u x data %u = %u ranks%s; ZeRO stage %d, recompute %s\n",

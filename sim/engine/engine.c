@@ -301,6 +301,11 @@ void ls_engine_set_work_func (LsEngine *e, LsWorkFunc func, gpointer self) {
   e->work_self = self;
 }
 
+void ls_engine_set_draw_func (LsEngine *e, LsDrawFunc func, gpointer self) {
+  e->draw_func = func;
+  e->draw_self = self;
+}
+
 void ls_engine_set_steady (LsEngine *e, guint rank, gboolean steady) {
   ls_rank_at (e, rank)->steady = steady;
 }

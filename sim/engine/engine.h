@@ -71,6 +71,10 @@ void ls_engine_set_host_weight (LsEngine *engine, guint rank, guint weight);
 /* `slot` of `rank` (LsOp.slot) now means `group`, of which it must be a member; the second form says which. */
 void ls_engine_set_slot (LsEngine *engine, guint rank, guint slot, guint group);
 void ls_engine_set_slot_at (LsEngine *engine, guint rank, guint slot, guint group, guint position);
+/* Operands that differ from one iteration to the next, for LS_OP_DRAWN: the work of a kernel in ps, the
+ * descriptor of a collective (the same for all members). Must be a pure function of its arguments. */
+typedef gint64 (*LsDrawFunc) (gpointer self, guint rank, const LsOp *op, const gint32 *counters);
+void ls_engine_set_draw_func (LsEngine *engine, LsDrawFunc func, gpointer self);
 /* values[rank], borrowed, for LS_OP_WORK_TABLE / LS_OP_PEER_TABLE; returns the table's number. */
 guint ls_engine_add_table (LsEngine *engine, const gint64 *values);
 void ls_engine_set_expander (LsEngine *engine, const LsExpander *expander, gpointer self);

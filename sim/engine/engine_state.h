@@ -115,6 +115,8 @@ struct LsEngine {
   guint n_observers;
   gboolean wants_rates, wants_messages;
   LsWorkFunc work_func;
+  LsDrawFunc draw_func;
+  gpointer draw_self;
   gpointer work_self;
   LsPutHandler put_handler;
   gpointer put_self;

@@ -71,6 +71,8 @@ gint64 ls_executor_work_ps (LsEngine *e, guint32 rank, guint stream, gint64 ordi
   gint64 work_ps = op->work_ps;
   if (op->flags & LS_OP_WORK_TABLE)
     work_ps = ((const gint64 *) g_ptr_array_index (e->tables, op->table))[rank];
+  if (op->flags & LS_OP_DRAWN)
+    work_ps = e->draw_func (e->draw_self, rank, op, ls_stream_at (e, rank, stream)->counters);
   if (e->work_func && op->kind != LS_OP_MEMORY && !ls_rank_at (e, rank)->steady)
     work_ps = e->work_func (e->work_self, rank, stream, ordinal, op, work_ps);
   LS_ASSERT (work_ps >= 0);

@@ -166,9 +166,16 @@ static void set_fault (LsEngine *e, guint32 rank, const LsOp *op, const LsGroup 
                rank, op->descriptor, group->descriptor, group->sequence);
 }
 
+/* What the member calls, in this iteration. */
+static guint16 descriptor_of (LsEngine *e, guint32 rank, const LsOp *op, const LsStream *st) {
+  return op->flags & LS_OP_DRAWN ? (guint16) e->draw_func (e->draw_self, rank, op, st->counters)
+                                 : op->descriptor;
+}
+
 void ls_group_arrive (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   const LsOp *op = member_op (e, rank, stream);
+  const guint16 descriptor = descriptor_of (e, rank, op, st);
   LsSlotEntry slot = ls_executor_slot (e, rank, op);
   LsGroup *group = ls_group_at (e, slot.group);
   st->state = LS_STREAM_MEETING;
@@ -177,12 +184,12 @@ void ls_group_arrive (LsEngine *e, guint32 rank, guint stream) {
     ls_executor_complete (e, rank, stream, 1);
     return;
   }
-  if ((group->arrived > 0 && group->descriptor != op->descriptor) || group->here[slot.position]) {
+  if ((group->arrived > 0 && group->descriptor != descriptor) || group->here[slot.position]) {
     set_fault (e, rank, op, group);
     return;
   }
   if (group->arrived == 0) {
-    group->descriptor = op->descriptor;
+    group->descriptor = descriptor;
     group->first_ready_ps = e->now_ps;
     group->sum_ready_ps = 0;
     group->last_ready_ps = -1;
@@ -200,7 +207,7 @@ void ls_group_arrive (LsEngine *e, guint32 rank, guint stream) {
   group->last_ready_ps = e->now_ps;
   ls_account_claim (e, rank, stream, op);
   if (group->size > 1)
-    ls_device_hold (e, rank, transfer_of (e, slot.group, op->descriptor)->transfer->sm_held);
+    ls_device_hold (e, rank, transfer_of (e, slot.group, descriptor)->transfer->sm_held);
   group = ls_group_at (e, slot.group);
   if (group->arrived == group->n)
     start_meeting (e, slot.group);

@@ -267,7 +267,7 @@ static guint32 make_block (LsInstruction *code, guint32 n, guint32 begin, guint3
       break;
     if (!add_block_part (block, op->part, op->work_ps))
       break;
-    if (op->flags & LS_OP_WORK_TABLE)
+    if (op->flags & (LS_OP_WORK_TABLE | LS_OP_DRAWN))
       block->varying = TRUE;
     add_block_memory (memory, op, block->total_ps, block->total_ps + op->work_ps);
     block->total_ps += op->work_ps;

@@ -45,6 +45,8 @@ static LsFoldUse *use_of (LsFoldKind *kind, guint slot) {
 static void read_operation (LsFoldKind *kind, const LsOp *op, guint bundled, const char **why) {
   if (op->flags & (LS_OP_WORK_TABLE | LS_OP_PEER_TABLE))
     *why = "operations take their size or peer from a table per rank";
+  if (op->flags & LS_OP_DRAWN)
+    *why = "loads of experts differ by rank";
   switch ((LsOpKind) op->kind) {
   case LS_OP_COLLECTIVE:
     add_once (use_of (kind, op->slot)->collectives, op->descriptor);

@@ -15,6 +15,7 @@
 
 #include "engine/program.h"
 #include "train/chunk.h"
+#include "train/expert_load.h"
 #include "train/tables.h"
 
 /* Streams of a rank. X (ID, "name in the trace") */
@@ -47,6 +48,7 @@ typedef struct {
   guint index;                  /* of the stage */
   gint64 received_bytes;        /* activation that comes from the previous stage, and */
   gint64 received_gather_bytes; /* the all-gather that makes it whole; 0: it is whole */
+  const LsExpertLoad *load;     /* of experts; NULL: balanced */
   const LsDevice *device;       /* for the costs that no layer plan holds: optimizer, norms */
   double host_cores;            /* of one node, for loader threads; > 0 */
   gboolean embedding_shared; /* tied embedding on another stage: its gradient is summed with it */

@@ -37,6 +37,31 @@ static void read_capacity (LsConfig *config, LsExperts *e) {
                              : ls_config_get_number (config, EXPERTS "capacity_factor");
 }
 
+static gboolean read_skew (LsConfig *config, LsConfigErrors *errors, LsExperts *e) {
+  static const char *const keys[] = {EXPERTS "skew.ratio", EXPERTS "skew.exponent",
+                                     EXPERTS "skew.concentration"};
+  double *const values[] = {&e->skew.ratio, &e->skew.exponent, &e->skew.concentration};
+  guint given = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
+    if (!ls_config_has (config, keys[i]))
+      continue;
+    *values[i] = ls_config_get_number (config, keys[i]);
+    if (++given < 2)
+      continue;
+    ls_config_error_at (config, errors, keys[i], "give one of ratio, exponent, concentration");
+    return FALSE;
+  }
+  if (e->skew.ratio * (double) e->top_k > (double) e->count) {
+    ls_config_error_at (config, errors, keys[0],
+                        "a token goes to %" G_GINT64_FORMAT
+                        " different experts, so that none can have more than %g times the mean",
+                        e->top_k, (double) e->count / (double) e->top_k);
+    return FALSE;
+  }
+  return TRUE;
+}
+
 static gboolean check_experts (LsConfig *config, LsConfigErrors *errors, const LsTransformer *t) {
   const LsExperts *e = &t->experts;
 
@@ -59,8 +84,9 @@ static gboolean check_experts (LsConfig *config, LsConfigErrors *errors, const L
 }
 
 static void no_experts (LsConfig *config) {
-  static const char *const keys[] = {
-      "top_k", "ffn", "shared", "shared_ffn", "every", "dense_layers_first", "capacity_factor"};
+  static const char *const keys[] = {"top_k",           "ffn",   "shared",
+                                     "shared_ffn",      "every", "dense_layers_first",
+                                     "capacity_factor", "skew"};
 
   for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
     g_autofree char *path = g_strconcat (EXPERTS, keys[i], NULL);
@@ -86,7 +112,8 @@ gboolean ls_read_experts (LsConfig *config, LsConfigErrors *errors, LsTransforme
   read_size (config, EXPERTS "dense_layers_first", &e->dense_first);
   read_shared (config, e);
   read_capacity (config, e);
-  return check_experts (config, errors, t);
+  const gboolean skew = read_skew (config, errors, e);
+  return check_experts (config, errors, t) && skew;
 }
 
 gboolean ls_read_latent (LsConfig *config, LsConfigErrors *errors, LsTransformer *t) {

@@ -62,6 +62,7 @@ static gboolean build_program (LsJob *job, LsRankKind *kind, const LsWorkload *o
       .received_bytes = before != NULL ? before->boundary_bytes : 0,
       .received_gather_bytes = before != NULL ? before->boundary_gather_bytes : 0,
       .device = &device,
+      .load = job->load,
       .host_cores = kind->host_cores,
       .embedding_shared = workload->layout.pipeline > 1,
   };
@@ -69,6 +70,18 @@ static gboolean build_program (LsJob *job, LsRankKind *kind, const LsWorkload *o
 
   kind->program = ls_rank_program_new (&spec, job->tables, name, error);
   return kind->program != NULL;
+}
+
+/* Bytes of the rows that one rank sends to experts, 0: it sends none. */
+static gint64 row_bytes (const LsJob *job) {
+  for (guint i = 0; i < job->n_kinds; i++)
+    for (guint r = 0; r < job->kinds[i].stage->n_runs; r++) {
+      const LsLayerPlan *plan = job->kinds[i].stage->runs[r].plan;
+      for (guint k = 0; k < plan->n_forward; k++)
+        if (plan->forward[k].is_collective && plan->forward[k].by_load)
+          return plan->forward[k].collective_bytes;
+    }
+  return 0;
 }
 
 LsJob *ls_job_build_from (const LsWorkload *workload, const LsJobSource *source, GError **error) {
@@ -89,6 +102,7 @@ LsJob *ls_job_build_from (const LsWorkload *workload, const LsJobSource *source,
     job->kinds[i].stage = source->new_stage (source->self, &own, job->kinds[i].stage_index,
                                              job->kinds[i].accelerator);
   }
+  job->load = ls_expert_load_new (workload, row_bytes (job), job->tables);
   for (guint i = 0; i < job->n_kinds; i++)
     if (!build_program (job, &job->kinds[i], workload, error))
       return NULL;
@@ -135,6 +149,7 @@ void ls_job_free (LsJob *job) {
   }
   for (guint i = 0; i < job->n_groups; i++)
     g_free (job->groups[i].ranks);
+  ls_expert_load_free (job->load);
   g_clear_pointer (&job->tables, ls_tables_free);
   g_free (job->kinds);
   g_free (job->groups);

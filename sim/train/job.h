@@ -18,6 +18,7 @@
 
 #include "engine/engine.h"
 #include "net/cluster.h"
+#include "train/expert_load.h"
 #include "train/stage.h"
 #include "train/tables.h"
 
@@ -48,7 +49,8 @@ typedef struct {
   LsRankKind *kinds;
   guint n_groups;
   LsJobGroup *groups;
-  LsTables *tables; /* names of LsOp.name, descriptors */
+  LsExpertLoad *load; /* of experts; NULL: balanced */
+  LsTables *tables;   /* names of LsOp.name, descriptors */
 } LsJob;
 
 /* LS_ERROR_RUN when a program is malformed (a bug). */

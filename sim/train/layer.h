@@ -21,6 +21,8 @@ typedef struct {
   const char *name; /* "qkv", "attention", "mlp_up", ... for the trace */
   LsKind kind;      /* LS_KIND_MATMUL ... or LS_KIND_ALL_REDUCE ... for tensor collectives */
   gboolean is_collective;
+  gboolean by_load;  /* its size follows the load of this rank's experts (expert_load.h) */
+  gboolean back;     /* of an all-to-all by load: from experts to tokens */
   LsAxis axis;       /* of a collective: whose group; LS_AXIS_NONE: tensor */
   LsKernelCost cost; /* kernels: launch overhead of the software generation included */
   LsCollectiveOp collective;

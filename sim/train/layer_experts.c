@@ -110,6 +110,23 @@ static gint64 up_columns (const LsBlock *k, const Experts *x) {
   return k->t->gated ? 2 * x->width : x->width;
 }
 
+/* What was added since there were `first` operations follows the load of the experts: kernels, and the
+ * all-to-alls, the first to the experts and the last back. */
+static void follow_load (const LsBlock *k, guint first) {
+  LsLayerPlan *plan = k->b.plan;
+  const gboolean forward = k->b.side == LS_SIDE_FORWARD;
+  LsLayerOp *ops = forward ? plan->forward : plan->backward;
+  gboolean seen = FALSE;
+
+  for (guint i = first; i < (forward ? plan->n_forward : plan->n_backward); i++) {
+    const gboolean exchanges = ops[i].is_collective && ops[i].axis == LS_AXIS_EXPERT;
+
+    ops[i].by_load = !ops[i].is_collective || exchanges;
+    ops[i].back = exchanges && seen;
+    seen = seen || exchanges;
+  }
+}
+
 void ls_block_experts (LsBlock *k) {
   const Experts x = experts_of (k);
   const gint64 tokens = k->b.tokens, f = k->f;
@@ -117,6 +134,7 @@ void ls_block_experts (LsBlock *k) {
   k->b.tokens = k->rows;
   route (k);
   move_rows (k, "permute", k->rows, x.rows);
+  const guint first = k->b.plan->n_forward;
   exchange (k, &x, "dispatch");
   spread (k, &x, "gather_experts", LS_COLLECTIVE_ALL_GATHER);
   sort_rows (k, &x, "sort_by_expert");
@@ -133,6 +151,7 @@ void ls_block_experts (LsBlock *k) {
   sort_rows (k, &x, "sort_by_rank");
   spread (k, &x, "reduce_experts", LS_COLLECTIVE_REDUCE_SCATTER);
   exchange (k, &x, "combine");
+  follow_load (k, first);
   move_rows (k, "unpermute", x.rows, k->rows);
 }
 
@@ -173,6 +192,7 @@ void ls_block_experts_grad (LsBlock *k) {
   const Experts x = experts_of (k);
 
   move_rows (k, "unpermute_grad", k->rows, x.rows);
+  const guint first = k->b.plan->n_backward;
   exchange (k, &x, "combine_grad");
   spread (k, &x, "gather_experts_grad", LS_COLLECTIVE_ALL_GATHER);
   sort_rows (k, &x, "sort_by_expert_grad");
@@ -180,6 +200,7 @@ void ls_block_experts_grad (LsBlock *k) {
   sort_rows (k, &x, "sort_by_rank_grad");
   spread (k, &x, "reduce_experts_grad", LS_COLLECTIVE_REDUCE_SCATTER);
   exchange (k, &x, "dispatch_grad");
+  follow_load (k, first);
   move_rows (k, "permute_grad", x.rows, k->rows);
   route_grad (k);
 }

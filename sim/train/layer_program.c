@@ -52,6 +52,8 @@ static LsMark add_kernel (LsBuilder *builder, const LsLayerOp *layer_op, LsPhase
   op.claim_kind = op.release_kind = LS_MEMORY_ACTIVATIONS;
   op.claim_bytes = claims.claim_bytes;
   op.release_bytes = claims.release_bytes;
+  if (layer_op->by_load && builder->spec->load != NULL)
+    op.flags |= LS_OP_DRAWN;
   return ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
 }
 
@@ -86,6 +88,10 @@ static LsMark add_collective (LsBuilder *builder, const LsLayerOp *layer_op, LsP
   op.claim_kind = op.release_kind = LS_MEMORY_ACTIVATIONS;
   op.claim_bytes = claims.claim_bytes;
   op.release_bytes = claims.release_bytes;
+  if (layer_op->by_load && builder->spec->load != NULL) {
+    op.flags |= LS_OP_DRAWN;
+    op.descriptor = ls_expert_load_descriptor (builder->spec->load, layer_op->back);
+  }
   LsMark mark = ls_builder_add (builder, group.role, &op);
   ls_program_wait_same (builder->program, mark, before);
   return mark;

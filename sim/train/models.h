@@ -13,6 +13,13 @@
 
 typedef enum { LS_NORM_LAYER, LS_NORM_RMS } LsNormKind;
 
+/* How unequally routed tokens are spread over experts (expert_load.h): at most one is set, 0: balanced. */
+typedef struct {
+  double ratio;         /* load of the fullest expert over the mean */
+  double exponent;      /* Zipf */
+  double concentration; /* Dirichlet */
+} LsSkew;
+
 /* Experts in place of the MLP (mixture of experts). A router sends each token to `top_k` of `count`
  * MLPs of width `ffn`; all tokens also pass shared ones of `shared_ffn` together. The first `dense_first`
  * blocks keep the dense MLP, and after them all but every `every`-th. count = 0: a dense model. */
@@ -25,6 +32,7 @@ typedef struct {
   gboolean selection_bias; /* one number per expert, that only routing sees (DeepSeek-V3) */
   double capacity_factor;  /* slots per expert over its mean; what overflows is dropped, what stays
                             * empty is padded. 0: dropless */
+  LsSkew skew;
 } LsExperts;
 
 /* Multi-head latent attention: keys and values of all heads come from one vector of kv_rank per token, and

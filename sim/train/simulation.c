@@ -48,6 +48,29 @@ static void install_folded (LsSimulation *simulation) {
   ls_engine_set_idle_part (simulation->engine, LS_PART_OTHER);
 }
 
+/* Work and descriptors that follow the load of experts: see expert_load.h. Never folded, so that a rank of the
+ * engine is one of a job. */
+static gint64 draw (gpointer self, guint rank, const LsOp *op, const gint32 *counters) {
+  const LsSimulation *simulation = self;
+  const LsJobRun *run = &simulation->jobs[ls_simulation_job_of_rank (simulation, rank)];
+  const guint number =
+      ls_expert_load_number (run->job->load, counters[0], ls_label_value (&op->layer, counters));
+  if (op->kind == LS_OP_COLLECTIVE)
+    return op->descriptor + number;
+  const guint position = run->job->coordinates[rank - run->first_rank].expert;
+  const gint64 factor = ls_expert_load_factor (run->job->load, number, position);
+  return (gint64) (((LsInt128) op->work_ps * factor) >> LS_USAGE_BITS);
+}
+
+/* Of all jobs whose experts are not equally loaded, before the network reads the splits. */
+static void draw_loads (LsSimulation *simulation) {
+  for (guint j = 0; j < simulation->n_jobs; j++)
+    if (simulation->jobs[j].job->load != NULL) {
+      ls_expert_load_draw (simulation->jobs[j].job->load, simulation->seed);
+      ls_engine_set_draw_func (simulation->engine, draw, simulation);
+    }
+}
+
 static void install (LsSimulation *simulation) {
   const LsTables *tables = simulation->jobs[0].job->tables;
   guint n = ls_cluster_n_gpus (simulation->cluster);
@@ -68,6 +91,7 @@ static void install (LsSimulation *simulation) {
     for (guint rank = 0; rank < run->job->n_ranks && run->start_ps > 0; rank++)
       ls_engine_set_start (simulation->engine, run->first_rank + rank, run->start_ps);
   }
+  draw_loads (simulation);
   ls_net_set_ranks (simulation->net, gpus, simulation->n_ranks);
   ls_net_set_descriptors (simulation->net, ls_tables_descriptors (tables),
                           ls_tables_n_descriptors (tables));

@@ -70,6 +70,25 @@ guint16 ls_tables_descriptor_by (LsTables *tables, LsCollectiveOp op, LsAlgorith
   return (guint16) (tables->descriptors->len - 1);
 }
 
+guint16 ls_tables_add_splits (LsTables *tables, guint n) {
+  const LsDescriptor one = {.op = LS_COLLECTIVE_ALL_TO_ALLV, .algorithm = LS_ALGORITHM_AUTO};
+  const guint first = tables->descriptors->len;
+
+  LS_REQUIRE (first + n < G_MAXUINT16, "too many kinds of messages");
+  for (guint i = 0; i < n; i++)
+    g_array_append_val (tables->descriptors, one);
+  return (guint16) first;
+}
+
+void ls_tables_set_splits (LsTables *tables, guint16 number, const gint64 *splits, gint64 bytes) {
+  LsDescriptor *one = &g_array_index (tables->descriptors, LsDescriptor, number);
+
+  LS_REQUIRE (number < tables->descriptors->len && one->op == LS_COLLECTIVE_ALL_TO_ALLV,
+              "descriptor %u has no splits", number);
+  one->splits = splits;
+  one->bytes = bytes;
+}
+
 guint ls_tables_n_names (const LsTables *tables) {
   return tables->names->len;
 }

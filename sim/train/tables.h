@@ -24,6 +24,11 @@ guint16 ls_tables_descriptor (LsTables *tables, LsCollectiveOp op, gint64 bytes)
 guint16 ls_tables_descriptor_by (LsTables *tables, LsCollectiveOp op, LsAlgorithm algorithm,
                                  gint64 bytes);
 
+/* `n` all-to-allv in a row, whose splits follow: the number of the first. */
+guint16 ls_tables_add_splits (LsTables *tables, guint n);
+/* `splits` is borrowed for as long as a net has it; `bytes` is its sum without what stays where it is. */
+void ls_tables_set_splits (LsTables *tables, guint16 number, const gint64 *splits, gint64 bytes);
+
 guint ls_tables_n_names (const LsTables *tables);
 const char *ls_tables_get_name (const LsTables *tables, guint number);
 guint ls_tables_n_descriptors (const LsTables *tables);

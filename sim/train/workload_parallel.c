@@ -94,6 +94,9 @@ static void check_split (LsWorkloadReader *r) {
                      "%u does not divide the %" G_GINT64_FORMAT
                      " columns of the shared experts; use a divisor",
                      layout->tensor, e->shared_ffn);
+  if (layout->expert == 1 && e->capacity_factor <= 0)
+    ls_reader_no_effect (r, W "model.experts.skew",
+                         "every rank has all experts (parallel.expert is 1)");
   if (layout->tensor > 1 && !r->workload->sequence_parallel)
     ls_reader_fault (r, W "parallel.tensor",
                      "experts beside tensor parallelism need parallel.sequence_parallel: true, or "

@@ -164,6 +164,94 @@ START_TEST (latents_are_kept_under_selective_recompute)
 }
 END_TEST
 
+START_TEST (shares_are_as_unequal_as_asked)
+/* Sum 1. Ratio r: the fullest of 8 has r / 8 and the others the rest. Zipf: the n-th fullest n^-s over the sum,
+ * none above 1 / k: with s = 3 and k = 2 the first would have 0.84 and gets 1/2. Dirichlet: the mean over draws
+ * of the sum of squares is (a + 1) / (n a + 1); 4 standard errors of 2,000 draws. */
+{
+  gsl_rng *rng = ls_random_gsl_new (1, "test", 0);
+  double shares[8], most = 0, sum = 0, squares = 0;
+
+  ls_expert_shares (&(LsSkew){.ratio = 2.5}, 8, 2, rng, shares);
+  for (guint i = 0; i < 8; i++) {
+    most = MAX (most, shares[i]);
+    sum += shares[i];
+  }
+  ck_assert_double_eq_tol (most * 8, 2.5, 1e-12);
+  ck_assert_double_eq_tol (sum, 1, 1e-12);
+  ls_expert_shares (&(LsSkew){.exponent = 1}, 8, 1, rng, shares);
+  most = sum = 0;
+  for (guint i = 0; i < 8; i++) {
+    most = MAX (most, shares[i]);
+    sum += shares[i];
+  }
+  ck_assert_double_eq_tol (most, 1 / (761.0 / 280), 1e-12); /* 1 / H_8 */
+  ls_expert_shares (&(LsSkew){.exponent = 3}, 8, 2, rng, shares);
+  most = sum = 0;
+  for (guint i = 0; i < 8; i++) {
+    most = MAX (most, shares[i]);
+    sum += shares[i];
+  }
+  ck_assert_double_eq_tol (most, 0.5, 1e-12);
+  ck_assert_double_eq_tol (sum, 1, 1e-12);
+  for (guint draw = 0; draw < 2000; draw++) {
+    ls_expert_shares (&(LsSkew){.concentration = 2}, 8, 1, rng, shares);
+    for (guint i = 0; i < 8; i++)
+      squares += shares[i] * shares[i] / 2000;
+  }
+  ck_assert_double_eq_tol (squares, 3.0 / 17, 4 * 0.04 / sqrt (2000));
+  gsl_rng_free (rng);
+}
+END_TEST
+
+/* Step time of the small model on 8 GPUs, one expert each. */
+static gint64 skewed_ps (LsSkew skew, guint64 seed, guint *differing) {
+  LsNodeGroup group = {.name = (char *) "main", .nodes = 1};
+  g_autoptr (LsWorkload) w = new_workload (1, 8, 8, 0);
+  g_autoptr (LsCluster) cluster = NULL;
+  g_autoptr (LsJob) job = NULL;
+  g_autoptr (LsSimulation) simulation = NULL;
+  const GArray *steps = NULL;
+
+  ls_node_spec_from_preset (&group.node, ls_node_find ("dgx-h100", NULL));
+  group.node.n_nic_sets = 0;
+  cluster = ls_cluster_new_from (&group, 1, NULL, 0, NULL);
+  w->model->transformer.experts.skew = skew;
+  w->model->transformer.experts.ffn = 8192;
+  w->micro_batch = 8;
+  w->global_batch = 64;
+  w->steps = 4;
+  ck_assert (ls_workload_resolve (w, NULL));
+  job = ls_job_build (w, cluster, NULL);
+  ck_assert_int_eq (job->load != NULL, skew.ratio > 1 || skew.concentration > 0);
+  simulation = ls_simulation_new (cluster, w, job, seed);
+  ck_assert (ls_simulation_run (simulation, NULL, NULL));
+  steps = ls_simulation_job (simulation, 0)->step_ps;
+  *differing = 0;
+  for (guint i = 2; i < steps->len; i++)
+    *differing += g_array_index (steps, gint64, i) != g_array_index (steps, gint64, 1) ? 1 : 0;
+  return g_array_index (steps, gint64, 1);
+}
+
+START_TEST (skew_makes_steps_longer)
+/* The fullest rank has r times the expert work of the mean, and all wait for it: more skew is slower, every
+ * step anew with a distribution, and the same seed gives the same steps. Expert kernels of the fullest rank
+ * take exactly r times as long, so the step grows by (r - 1) times them, but for the all-to-alls. */
+{
+  guint differing = 0;
+  const gint64 even = skewed_ps ((LsSkew){0}, 1, &differing);
+  const gint64 r2 = skewed_ps ((LsSkew){.ratio = 2}, 1, &differing);
+  const gint64 r3 = skewed_ps ((LsSkew){.ratio = 3}, 1, &differing);
+
+  ck_assert_int_gt (r2, even);
+  ck_assert_double_eq_tol ((double) (r3 - even) / (double) (r2 - even), 2, 0.03);
+  const gint64 drawn = skewed_ps ((LsSkew){.concentration = 1}, 1, &differing);
+  ck_assert_uint_eq (differing, 2);
+  ck_assert_int_eq (skewed_ps ((LsSkew){.concentration = 1}, 1, &differing), drawn);
+  ck_assert_int_ne (skewed_ps ((LsSkew){.concentration = 1}, 2, &differing), drawn);
+}
+END_TEST
+
 START_TEST (ledger_peak_is_what_the_model_says)
 /* As in test_ledger.c, for stages of ZeRO with expert groups of 2 and 4 of 8 ranks: 0 to + 5 %. */
 {
@@ -230,6 +318,8 @@ static void add_tests (TCase *tcase) {
   tcase_add_test (tcase, experts_are_dealt_to_ranks);
   tcase_add_loop_test (tcase, flops_per_token_are_twice_the_active_parameters, 0, 2);
   tcase_add_test (tcase, latents_are_kept_under_selective_recompute);
+  tcase_add_test (tcase, shares_are_as_unequal_as_asked);
+  tcase_add_test (tcase, skew_makes_steps_longer);
   tcase_add_loop_test (tcase, ledger_peak_is_what_the_model_says, 0, 8);
   tcase_add_test (tcase, random_layouts_run_and_fold_exactly);
 }
