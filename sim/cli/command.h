@@ -36,6 +36,6 @@ void ls_command_tables (const LsCommand *command, const LsOption *tables[4]);
 
 extern const LsCommand ls_command_run, ls_command_check, ls_command_collective, ls_command_new,
     ls_command_validate, ls_command_query, ls_command_learn, ls_command_list, ls_command_help,
-    ls_command_completion, ls_command_explain;
+    ls_command_completion, ls_command_explain, ls_command_concepts;
 
 G_END_DECLS

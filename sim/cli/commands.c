@@ -29,6 +29,7 @@ static const LsCommand *const commands[] = {
     &ls_command_validate,
     &ls_command_query,
     &ls_command_explain,
+    &ls_command_concepts,
     &ls_command_learn,
     &ls_command_list,
     &ls_command_help,

@@ -388,6 +388,18 @@ LsScenario *ls_scenario_from_text (const char *name, const char *text) {
   return scenario;
 }
 
+LsScenario *ls_scenario_from_path (const char *path, const char *const *settings) {
+  LsScenario *scenario = scenario_new ();
+  g_autoptr (LsConfigBuilder) builder = ls_config_builder_new (scenario->schema);
+
+  ls_config_builder_add_file (builder, path);
+  for (guint i = 0; settings != NULL && settings[i] != NULL; i++)
+    ls_config_builder_set (builder, settings[i]);
+  scenario->name = stem_of (path);
+  resolve (scenario, builder);
+  return scenario;
+}
+
 static void print_json_errors (const LsScenario *scenario) {
   g_autofree char *list = ls_config_errors_json (scenario->errors, 0);
 

@@ -53,6 +53,8 @@ LsScenario *ls_scenario_from_args (LsCli *cli, gboolean cluster_only, GError **e
 LsScenario *ls_scenario_from_files (LsCli *cli, const GPtrArray *files, gboolean cluster_only);
 /* A scenario from memory, with or without a workload; @name stands for its file in messages. */
 LsScenario *ls_scenario_from_text (const char *name, const char *text);
+/* A file with settings "path=value" (ended by NULL; NULL: none) on top. */
+LsScenario *ls_scenario_from_path (const char *path, const char *const *settings);
 void ls_scenario_free (LsScenario *scenario);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsScenario, ls_scenario_free)
 

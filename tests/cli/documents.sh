@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs/lockstep.1 and docs/scenario.md are what the program prints, and the man page is good roff.
+# docs/lockstep.1, docs/scenario.md and docs/concepts.md are what the program prints, and the man page is good roff.
 # shellcheck source=tests/cli/lib/common.sh
 . "$SOURCE_DIR/tests/cli/lib/common.sh"
 
@@ -13,6 +13,9 @@ fi
 run 0 help --scenario
 cmp -s out "$SOURCE_DIR/docs/scenario.md" ||
   fail "docs/scenario.md is out of date: build/lockstep help --scenario -o docs/scenario.md --force"
+run 0 concepts --markdown
+cmp -s out "$SOURCE_DIR/docs/concepts.md" ||
+  fail "docs/concepts.md is out of date: build/lockstep concepts --markdown -o docs/concepts.md --force"
 # docs/network.md lists every algorithm with its formula
 run 0 list algorithms --names
 for name in $(grep -v '^auto$' out); do
