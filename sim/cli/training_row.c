@@ -32,6 +32,10 @@ static gboolean of_megatron (const Reader *reader) {
   return says (reader, framework (reader), "megatron");
 }
 
+static gboolean of_nemo (const Reader *reader) {
+  return says (reader, framework (reader), "nemo") || says (reader, framework (reader), "bridge");
+}
+
 static gboolean skip (GError **error, const char *format, ...) {
   va_list list;
   g_autofree char *reason = NULL;
@@ -70,6 +74,9 @@ static gboolean integer (const Reader *reader, const char *column, gint64 least,
   return TRUE;
 }
 
+#define NVL72_GPUS 72
+#define NVL72_TRAY 4
+
 /* The node preset with that GPU and count whose adapters are nearest to the stated rate per GPU; the
  * first of equals, so catalogue order decides when no rate is stated. */
 static const LsNode *find_node (const LsTrainingRow *row) {
@@ -82,7 +89,8 @@ static const LsNode *find_node (const LsTrainingRow *row) {
     double gbit_s = nic ? nic->bytes_per_s * 8e-9 * node->nics / node->gpus : 0;
     double gap = row->nic_gbit_s > 0 ? fabs (gbit_s - row->nic_gbit_s) : 0;
 
-    if (!g_str_equal (node->gpu, row->gpu->name) || node->gpus != row->gpus_per_node)
+    if (!g_str_equal (node->gpu, row->gpu->name) ||
+        (node->gpus != row->gpus_per_node && node->gpus != NVL72_GPUS))
       continue;
     if (gap < best_gap) {
       best = node;
@@ -105,11 +113,33 @@ static double node_rate (const char *field, gint64 gpus_per_node) {
   return count * rate / (double) gpus_per_node;
 }
 
+/* Trays of 4 in a rack-wide NVLink domain: the job takes equal parts of as few domains as it can, as their
+ * schedulers do (256 GPUs: 4 x 64 of 72). */
+static void widen_to_domain (const Reader *reader, LsTrainingRow *out) {
+  gint64 domain = 0;
+
+  for (guint i = 0; i < ls_node_count (); i++)
+    if (g_str_equal (ls_node_get (i)->gpu, out->gpu->name) && ls_node_get (i)->gpus == NVL72_GPUS)
+      domain = NVL72_GPUS;
+  if (domain == 0 || out->gpus_per_node != NVL72_TRAY ||
+      !(says (reader, "intra_node", "nvl72") || says (reader, "gpu", "nvl72") ||
+        says (reader, "intra_node", "nvlink")))
+    return;
+  for (gint64 size = domain; size >= NVL72_TRAY; size -= NVL72_TRAY)
+    if (out->gpus % size == 0 || out->gpus <= size) {
+      out->gpus_per_node = MIN (size, out->gpus);
+      return;
+    }
+}
+
 static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError **error) {
   const char *rate = text (reader, "inter_node_per_gpu_gbit_s");
   g_autofree char *words = NULL;
 
   out->gpu = ls_accelerator_for_text (text (reader, "gpu"));
+  /* "Ampere" whose MFU is counted against 312 TFLOP/s is an A100. */
+  if (!out->gpu && says (reader, "gpu", "ampere") && out->peak_tflops == 312)
+    out->gpu = ls_accelerator_for_text ("A100-SXM-80GB");
   if (!out->gpu)
     return skip (error, "gpu '%s' is not in the catalogue", text (reader, "gpu"));
   if (!integer (reader, "gpus", 1, -1, &out->gpus, error) ||
@@ -119,6 +149,7 @@ static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError 
     return skip (error, "inter_node_per_gpu_gbit_s: '%s' is no rate", rate);
   if (!*rate)
     out->nic_gbit_s = node_rate (text (reader, "inter_node"), out->gpus_per_node);
+  widen_to_domain (reader, out);
   out->node = find_node (out);
   if (!out->node)
     return skip (error, "no node preset has %d of %s", (int) out->gpus_per_node, out->gpu->name);
@@ -179,23 +210,33 @@ static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **
     return FALSE;
   if (out->dp * out->tp * out->pp != out->gpus)
     return skip (error, "dp x tp x pp is not the number of GPUs");
-  if (out->heads % out->tp != 0 || out->layers % out->pp != 0)
-    return skip (error, "tp does not divide the heads or pp the layers");
+  if (out->heads % out->tp != 0)
+    return skip (error, "tp does not divide the heads");
+  if (out->layers < out->pp)
+    return skip (error, "fewer layers than stages");
   return TRUE;
 }
 
 static void read_precision (const Reader *reader, LsTrainingRow *out) {
-  out->compute_format = says (reader, "precision", "fp4")     ? "nvfp4"
-                        : says (reader, "precision", "mxfp8") ? "mxfp8"
-                        : says (reader, "precision", "fp8") || says (reader, "precision", "float8")
-                            ? "fp8"
-                        : says (reader, "precision", "fp16") ? "fp16"
-                        : says (reader, "precision", "fp32") ? "fp32"
-                                                             : "bf16";
+  /* The release pages of Megatron-Bridge leave out the format where it is their default: 8 bits. */
+  gboolean unsaid = says (reader, "precision", "default of this release");
+
+  out->compute_format =
+      says (reader, "precision", "fp4")      ? "nvfp4"
+      : says (reader, "precision", "mxfp8")  ? "mxfp8"
+      : says (reader, "precision", "fp8-mx") ? "mxfp8"
+      : says (reader, "precision", "fp8") || says (reader, "precision", "float8") || unsaid ? "fp8"
+      : says (reader, "precision", "fp16")                                                  ? "fp16"
+      : says (reader, "precision", "fp32") && !says (reader, "precision", "bf16")           ? "fp32"
+                                                                                  : "bf16";
+  /* Performance recipes of NeMo 2 and Megatron-Bridge reduce and keep gradients in 16 bits. */
+  out->half_gradients = of_nemo (reader) && strstr (out->compute_format, "fp") &&
+                        !g_str_equal (out->compute_format, "fp16");
   out->pure_16_bit = says (reader, "other_config", "mixed_precision=pure");
   out->fp32_reduce = says (reader, "other_config", "grads reduced fp32") ||
                      says (reader, "precision", "fp32 grad") ||
-                     says (reader, "precision", "fp32 reduce");
+                     says (reader, "precision", "fp32 reduce") ||
+                     says (reader, "precision", "fp32 grad accumulation");
 }
 
 static gboolean read_recompute (const Reader *reader, LsTrainingRow *out, GError **error) {
@@ -229,7 +270,7 @@ static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **e
     return skip (error, "the global batch is no multiple of dp x micro_batch");
   out->sequence_parallel = out->tp > 1 && says (reader, "sequence_parallel", "yes");
   /* Megatron before Core, and DeepSpeed with it, communicated after the backward pass that it belongs to. */
-  out->overlap = !of_megatron (reader) || says (reader, "framework", "core");
+  out->overlap = !of_megatron (reader) || says (reader, "framework", "core") || of_nemo (reader);
   return TRUE;
 }
 

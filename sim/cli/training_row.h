@@ -47,6 +47,7 @@ typedef struct {
   gboolean sequence_parallel;
   const char *compute_format; /* as workload.precision.compute */
   gboolean pure_16_bit;       /* gradients reduced and states kept in 16 bits */
+  gboolean half_gradients;    /* gradients kept and reduced in 16 bits beside fp32 states */
   gboolean fp32_reduce;       /* gradients reduced in fp32 */
   gboolean overlap;           /* data-parallel collectives beside compute */
   LsFlopsDef flops_def;

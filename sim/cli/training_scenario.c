@@ -70,11 +70,31 @@ static void append_precision (GString *yaml, const LsTrainingRow *row) {
                             "none, optimizer: fp32, "
                             "communication: %s}\n",
                             format, row->fp32_reduce ? "fp32" : wide);
+  else if (row->half_gradients)
+    g_string_append_printf (yaml, "  precision: {preset: %s, gradients: bf16}\n", format);
   else if (row->fp32_reduce)
     g_string_append_printf (
         yaml, "  precision: {preset: %s, gradients: fp32, communication: fp32}\n", format);
   else
     g_string_append_printf (yaml, "  precision: %s\n", format);
+}
+
+/* Layers that the stages do not share equally: embedding and head count as one each where that comes out even
+ * (Llama-3 405B: 126 + 2 over 16 stages), else the first stages have one more. */
+static void append_stages (GString *yaml, const LsTrainingRow *row) {
+  gboolean ends = (row->layers + 2) % row->pp == 0 && row->pp > 2;
+  gint64 share = (ends ? row->layers + 2 : row->layers) / row->pp;
+  gint64 more = ends ? 0 : row->layers % row->pp;
+
+  if (row->layers % row->pp == 0)
+    return;
+  g_string_append (yaml, ", layers_per_stage: [");
+  for (gint64 i = 0; i < row->pp; i++) {
+    gint64 layers = share - (ends && (i == 0 || i + 1 == row->pp)) + (i < more);
+
+    g_string_append_printf (yaml, "%s%d", i > 0 ? ", " : "", (int) layers);
+  }
+  g_string_append_c (yaml, ']');
 }
 
 char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const char *recompute) {
@@ -87,8 +107,10 @@ char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const 
   g_string_append_printf (yaml, "  software: %s\n", row->software->name);
   g_string_append_printf (yaml, "  batch: {global: %d, micro: %d, seq_len: %d}\n",
                           (int) row->global_batch, (int) micro_batch, (int) row->seq);
-  g_string_append_printf (yaml, "  parallel: {tensor: %d, pipeline: %d, sequence_parallel: %s}\n",
+  g_string_append_printf (yaml, "  parallel: {tensor: %d, pipeline: %d, sequence_parallel: %s",
                           (int) row->tp, (int) row->pp, row->sequence_parallel ? "true" : "false");
+  append_stages (yaml, row);
+  g_string_append (yaml, "}\n");
   g_string_append_printf (yaml, "  zero: {stage: %d, overlap: %s}\n", (int) row->zero_stage,
                           row->overlap ? "true" : "false");
   g_string_append_printf (yaml, "  recompute: {mode: %s", recompute);
