@@ -26,7 +26,7 @@ static void append_head (GString *out, const LsExplanation *x) {
   g_string_append_printf (out, "%s%s%s: a step takes %s on %u GPU%s", x->name,
                           x->job != NULL ? ", job " : "", x->job != NULL ? x->job : "", step,
                           x->of_job->gpus, x->of_job->gpus == 1 ? "" : "s");
-  if (x->traced_s > 0 && fabs (x->traced_s / x->step_s - 1) > 1e-9)
+  if (x->traced_s > 0 && fabs (x->traced_s / x->step_s - 1) > 1e-5)
     g_string_append_printf (out, " (%s in the trace: it was made by another version, or stopped)",
                             traced);
   g_string_append (out, "\n\n");

@@ -97,6 +97,19 @@ static char *format_figures (const LsListRow *row) {
       bits->value, range[0], range[1], range[2], range[3], native->text);
 }
 
+/* "16 SMs, 1 of 8 memory slices, from 0 to 6, at most 7"; NULL for a row that is no MIG profile. */
+static char *mig_figures (const LsListRow *row) {
+  const LsFact *memory = find_fact (row, "memory_slices"),
+               *of = find_fact (row, "of_memory_slices");
+  const LsFact *sms = find_fact (row, "sms"), *starts = find_fact (row, "starts_at_memory_slice");
+  const LsFact *most = find_fact (row, "most_per_gpu");
+
+  if (!memory || !of || !sms || !starts || !most)
+    return NULL;
+  return g_strdup_printf ("%3.0f SMs, %.0f of %.0f memory slices from %s, at most %.0f", sms->value,
+                          memory->value, of->value, starts->text, most->value);
+}
+
 static GPtrArray *catalogue_rows (const LsCatalogue *catalogue) {
   GPtrArray *rows = rows_new ();
 
@@ -110,6 +123,8 @@ static GPtrArray *catalogue_rows (const LsCatalogue *catalogue) {
     for (guint k = 0; catalogue->fact (i, k, &fact); k++)
       g_array_append_val (row->facts, fact);
     row->figures = gpu_figures (row);
+    if (!row->figures)
+      row->figures = mig_figures (row);
     if (!row->figures)
       row->figures = format_figures (row);
   }

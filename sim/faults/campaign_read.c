@@ -42,7 +42,7 @@ static gint64 us_of_time (LsConfig *config, const char *path) {
 static void read_scope (LsConfig *config, const char *name, const LsNodeSpec *node,
                         LsFailureSource *source) {
   g_autofree char *per_node = key_of (name, "per_node"), *domain = key_of (name, "domain");
-  guint usual = ls_component_per_node (source->component, node->gpus);
+  guint usual = ls_component_per_node (source->component, ls_node_n_physical (node));
 
   source->keeps_nodes = ls_component_keeps_nodes (source->component);
   if (usual > 0) {
@@ -164,7 +164,7 @@ static void read_sources (LsConfig *config, LsConfigErrors *errors, const LsNode
     const LsFaultPreset *preset =
         ls_fault_preset_find (ls_config_get_string (config, "faults.preset"));
     for (guint i = 0; i < preset->n_causes; i++) {
-      LsFailureSource source = ls_fault_preset_source (preset, i, node->gpus);
+      LsFailureSource source = ls_fault_preset_source (preset, i, ls_node_n_physical (node));
       g_array_append_val (sources, source);
     }
   }

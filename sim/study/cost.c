@@ -82,12 +82,23 @@ static guint group_of (const LsCluster *cluster, const LsWorkload *workload, gui
                                 ls_cluster_gpu_node (cluster, workload->gpu_of_rank[rank]));
 }
 
+/* A MIG instance is billed by its slices of memory. */
+static double share_of_gpu (const LsCluster *cluster, guint gpu) {
+  const LsNodeSpec *node = ls_cluster_node (cluster, ls_cluster_gpu_node (cluster, gpu));
+  const LsMigProfile *profile;
+  if (node->mig == NULL)
+    return 1;
+  profile = node->mig->instances[ls_cluster_gpu_local (cluster, gpu)].profile;
+  return (double) profile->memory_slices / profile->of_memory_slices;
+}
+
 double ls_cost_job_usd_per_s (const LsCost *cost, const LsCluster *cluster,
                               const LsWorkload *workload) {
   double sum = 0;
 
   for (guint rank = 0; rank < workload->layout.ranks; rank++)
-    sum += cost->usd_per_gpu_s[group_of (cluster, workload, rank)];
+    sum += cost->usd_per_gpu_s[group_of (cluster, workload, rank)] *
+           share_of_gpu (cluster, workload->gpu_of_rank[rank]);
   return sum;
 }
 

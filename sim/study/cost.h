@@ -1,6 +1,7 @@
 /* What GPU time costs: the keys `cost.gpu` and `cost.spares_billed`.
  *
- * Model:      GPU-hours x price of the group that the GPUs belong to. Spare nodes of a campaign cost as the
+ * Model:      GPU-hours x price of the group that the GPUs belong to; of a MIG instance its share of the
+ *             memory slices. Spare nodes of a campaign cost as the
  *             job's first group does, unless they are not billed.
  * Left out:   storage, power and carbon (known keys, "not yet").
  *
