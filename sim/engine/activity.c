@@ -172,6 +172,8 @@ static void start_loading (LsEngine *e, guint32 number) {
   activity->load.bottleneck = cached->bottleneck[activity->phase];
   LsInt128 work = ls_work_from_units (phase_bytes (activity));
   ls_load_join (e, &activity->load, number, cap, phase->n_usages, phase->usages, work);
+  ls_load_set_base (e, &activity->load, phase->rate_cap, activity->factor, phase->n_usages,
+                    phase->usages);
   ls_flights_make_way (e, phase->n_usages, phase->usages);
   if (alone > 0)
     activity->alone_ps += ls_work_duration_ps (work, alone);

@@ -60,6 +60,14 @@ void ls_engine_set_capacity (LsEngine *e, guint resource, double per_s) {
     capacity /= 2;
     ls_device_touch (e, number);
   }
+  gboolean changes = ls_sharing_capacity (e->sharing, resource) != capacity;
+  if (e->nominal == NULL && changes)
+    e->nominal = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  if (changes && !g_hash_table_contains (e->nominal, GUINT_TO_POINTER (resource))) {
+    gint64 before = ls_sharing_capacity (e->sharing, resource);
+    g_hash_table_insert (e->nominal, GUINT_TO_POINTER (resource),
+                         g_memdup2 (&before, sizeof before));
+  }
   g_array_index (e->resource_per_s, double, resource) = per_s;
   e->capacity_epoch++;
   ls_flights_weigh (e, LS_NONE);

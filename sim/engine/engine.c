@@ -93,6 +93,7 @@ LsEngine *ls_engine_new (void) {
 void ls_engine_free (LsEngine *e) {
   if (!e)
     return;
+  g_clear_pointer (&e->nominal, g_hash_table_unref);
   GArray *arrays[] = {e->resource_per_s,  e->resource_device, e->resource_carried,
                       e->devices,         e->dirty_devices,   e->sharers,
                       e->ranks,           e->streams,         e->slots,

@@ -36,6 +36,10 @@ void ls_device_drop (LsEngine *e, guint32 rank, guint stream);
 
 /* load.c */
 /* The load becomes a flow, from this instant's solve on; `bottleneck` is set. */
+/* A flow that begins while a capacity is below nominal may run faster when that comes back: as fast as
+ * alone at nominal capacities, times `factor`. Right after ls_load_join(). */
+void ls_load_set_base (LsEngine *e, LsLoad *load, gint64 rate_cap, gint64 factor, guint32 n_usages,
+                       const LsUsage *usages);
 void ls_load_join (LsEngine *e, LsLoad *load, guint32 owner, gint64 cap, guint32 n_usages,
                    const LsUsage *usages, LsInt128 work);
 /* It is a flow no more; returns the work that is left. */

@@ -103,6 +103,8 @@ static void join (LsEngine *e, guint32 number, LsInt128 work) {
   flight->state = LS_FLIGHT_LOADING;
   ls_load_join (e, &flight->load, number | LS_OWNER_FLIGHT, flight->cap, flight->n_usages,
                 flight->usages, work);
+  ls_load_set_base (e, &flight->load, flight->rate_cap, flight->factor, flight->n_usages,
+                    flight->usages);
 }
 
 /* What is left of its work, when it runs at its cap. */

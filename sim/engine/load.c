@@ -68,6 +68,21 @@ void ls_load_join (LsEngine *e, LsLoad *load, guint32 owner, gint64 cap, guint32
   load->contends = FALSE;
 }
 
+void ls_load_set_base (LsEngine *e, LsLoad *load, gint64 rate_cap, gint64 factor, guint32 n_usages,
+                       const LsUsage *usages) {
+  gint64 rate = rate_cap > 0 ? rate_cap : LS_RATE_MAX;
+  if (e->nominal == NULL)
+    return;
+  for (guint32 i = 0; i < n_usages; i++) {
+    const gint64 *nominal = g_hash_table_lookup (e->nominal, GUINT_TO_POINTER (usages[i].resource));
+    gint64 capacity =
+        nominal != NULL ? *nominal : ls_sharing_capacity (e->sharing, usages[i].resource);
+    rate = (gint64) MIN ((LsInt128) rate, ((LsInt128) capacity << LS_USAGE_BITS) / usages[i].usage);
+  }
+  ls_sharing_set_base (e->sharing, load->flow,
+                       (gint64) (((LsInt128) rate * factor) >> LS_USAGE_BITS));
+}
+
 LsInt128 ls_load_leave (LsEngine *e, LsLoad *load) {
   guint32 n;
   const LsUsage *usages = ls_sharing_usages (e->sharing, load->flow, &n);

@@ -130,6 +130,11 @@ guint32 ls_sharing_add_flow (LsSharing *sharing, gint64 cap, guint32 bottleneck,
   return number;
 }
 
+void ls_sharing_set_base (LsSharing *sharing, guint32 number, gint64 base_cap) {
+  LsFlow *flow = ls_flow_at (sharing, number);
+  flow->base_cap = MAX (flow->base_cap, base_cap);
+}
+
 void ls_sharing_remove_flow (LsSharing *sharing, guint32 number) {
   LsFlow *flow = ls_flow_at (sharing, number);
   LS_REQUIRE (flow->live, "removing a flow twice");

@@ -52,6 +52,8 @@ gint64 ls_sharing_alone_rate (const LsSharing *sharing, gint64 cap, guint32 n_us
 /* Changes count from the next solve. `cap` is at most the alone rate; `bottleneck` is what sets it. */
 guint32 ls_sharing_add_flow (LsSharing *sharing, gint64 cap, guint32 bottleneck, guint32 n_usages,
                              const LsUsage *usages, guint32 owner);
+/* The cap of a new flow for capacities that may come, at least the one that it was added with. */
+void ls_sharing_set_base (LsSharing *sharing, guint32 flow, gint64 base_cap);
 void ls_sharing_remove_flow (LsSharing *sharing, guint32 flow);
 /* Whether anything has changed since the last solve. */
 gboolean ls_sharing_is_dirty (const LsSharing *sharing);

@@ -43,7 +43,7 @@ typedef struct {
   guint32 *places; /* index in each resource's users */
   gint64 rate;
   gint64 cap;      /* of now: base_cap, or what the resources alone allow */
-  gint64 base_cap; /* as it was added */
+  gint64 base_cap; /* as it was added, or with all resources at their best */
   guint32 n_usages, places_size;
   guint32 hint, cap_bottleneck;
   guint32 owner;

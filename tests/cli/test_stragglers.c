@@ -1,7 +1,9 @@
 /* Stragglers in simulated jobs: order statistics, closed forms of clocks, equal bits folded and not, draws
  * that do not depend on other stragglers. */
+#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/time.h"
 #include "cli/scenario.h"
@@ -260,6 +262,156 @@ START_TEST (test_streams) {
 }
 END_TEST
 
+/* --- closed forms beyond the drawn factor ------------------------------------------------------ */
+
+/* Largest of 64 lognormal(0, 0.5) draws 3.315357, of 64 exponential ones H_64 = 4.743891: golden values as above,
+ * on eight nodes, whose communication is again taken out by constant factors. */
+START_TEST (test_order_statistics_of_many) {
+  enum { N = 250 };
+  static const Golden many[] = {{"{dist: lognormal, median: 1, sigma: 0.5}", 3.315357},
+                                {"{dist: exponential, mean: 1}", 4.743891}};
+  const Golden *row = &many[_i];
+  guint steps = MAX (test_scaled (N), 50u);
+  Outcome once = run_with (8, 64, 3, "    a: {target: {all: true}, time_factor: 200}\n", TRUE);
+  Outcome twice = run_with (8, 64, 3, "    a: {target: {all: true}, time_factor: 400}\n", TRUE);
+  g_autofree char *drawn =
+      g_strdup_printf ("    scale: {target: {all: true}, time_factor: 200}\n"
+                       "    b: {target: {all: true}, time_factor: %s, per: step}\n",
+                       row->dist);
+  Outcome out = run_with (8, 64, steps + 1, drawn, FALSE);
+  double per_factor = step_s (&twice, 2) - step_s (&once, 2);
+  double fixed = step_s (&once, 2) - per_factor, sum = 0, squares = 0;
+  for (guint step = 1; step <= steps; step++) {
+    double largest = (step_s (&out, step) - fixed) / per_factor;
+    sum += largest;
+    squares += largest * largest;
+  }
+  double mean = sum / steps, error = sqrt ((squares / steps - mean * mean) / steps);
+  ck_assert_msg (fabs (mean - row->expected) < 4 * error + 0.005 * row->expected,
+                 "%s: %g of %g, standard error %g", row->dist, mean, row->expected, error);
+  outcome_clear (&once);
+  outcome_clear (&twice);
+  outcome_clear (&out);
+}
+END_TEST
+
+/* An all-reduce of a ring over four nodes of one adapter each, without latency: 2 (n - 1)/n S / B. One cable at a
+ * quarter of its rate sets the pace of all rounds: four times as long, exactly; slow half of the time, the time of
+ * N in a row is in between by the bytes that pass: per second as many as (1 + 1/4)/2 of the whole rate. */
+START_TEST (test_one_bad_cable_is_its_closed_form) {
+  static const char *const cables[] = {"",
+                                       "c: {target: {nic: \"main[2]/nic0\"}, affects: network, "
+                                       "time_factor: 4}",
+                                       "c: {target: {nic: \"main[2]/nic0\"}, affects: network, "
+                                       "time_factor: 4, normal_for: 10 ms, slow_for: 10 ms}"};
+  const double expected[] = {1, 4, 1 / 0.625}, tolerance[] = {1e-6, 1e-6, 0.01};
+  double seconds[3];
+  for (guint i = 0; i < 3; i++) {
+    g_autofree char *text = g_strdup_printf (
+        "lockstep: 1\n"
+        "cluster: {nodes: 4, node: {gpu: h100-sxm-80gb, gpus: 1, nics: {compute: {rate: 80 Gb/s, "
+        "count: 1}}, tuning: {protocol: ideal}}, fabric: {kind: single-switch, link: 80 Gb/s, "
+        "hop_latency: 0 s, tuning: {efficiency: 100 %%}}}\n"
+        "workload: {model: {kind: traffic, operation: all_reduce, size: 100 MB, algorithm: ring, "
+        "repeat: 200}}\n"
+        "faults: {stragglers: {%s}}\n",
+        cables[i]);
+    Outcome out = run (text, FALSE);
+    seconds[i] = 0;
+    for (guint step = 0; step < out.step_ps->len; step++)
+      seconds[i] += step_s (&out, step);
+    outcome_clear (&out);
+  }
+  ck_assert_double_eq_tol (seconds[0], 200 * 1.5 * 100e6 / 10e9, 1e-6 * seconds[0]);
+  for (guint i = 0; i < 3; i++)
+    ck_assert_double_eq_tol (seconds[i] / seconds[0], expected[i], tolerance[i] * expected[i]);
+}
+END_TEST
+
+static Outcome run_loader (guint steps, const char *straggler) {
+  g_autofree char *text = g_strdup_printf (
+      "lockstep: 1\n"
+      "cluster: {nodes: 1, node: {preset: dgx-a100, gpus: 1}}\n"
+      "workload:\n"
+      "  model: {kind: transformer, layers: 2, hidden: 1024, heads: 8, ffn: 4096, vocab: 1024}\n"
+      "  precision: bf16\n"
+      "  batch: {global: 4, micro: 4, seq_len: 128}\n"
+      "  input: {threads: 1, cpu_time_per_sample: 1 s, prefetch: 1}\n"
+      "  stop: {steps: %u}\n"
+      "%s%s",
+      steps, straggler != NULL ? "faults:\n  stragglers:\n" : "",
+      straggler != NULL ? straggler : "");
+  return run (text, FALSE);
+}
+
+/* One thread decodes four samples of a second each per step, and nothing else takes so long: a step is 4 s, a
+ * loader three times as slow 12 s. With a hiccup of 10 x in a fifth of the batches it is 4 s (0.8 + 0.2 x 10)
+ * in the mean; factors from a file of 1, 1, 4 have the mean 2. */
+START_TEST (test_loader) {
+  enum { N = 400 };
+  g_autofree char *file = g_build_filename (g_get_tmp_dir (), "lockstep-factors-XXXXXX", NULL);
+  int fd = g_mkstemp (file);
+  ck_assert_int_ge (fd, 0);
+  ck_assert_int_eq (write (fd, "1\n1\n4\n", 6), 6);
+  close (fd);
+  g_autofree char *empirical = g_strdup_printf (
+      "    l: {target: {all: true}, affects: input, per: operation, time_factor: {dist: empirical, "
+      "file: \"%s\"}}\n",
+      file);
+  const char *stragglers[] = {NULL, "    l: {target: {rank: 0}, affects: input, time_factor: 3}\n",
+                              "    l: {target: {all: true}, affects: input, per: operation, "
+                              "time_factor: {dist: bimodal, fast: "
+                              "1, slow: 10, slow_share: 20 %}}\n",
+                              empirical};
+  const double mean_s[] = {4, 12, 4 * 2.8, 8}, deviation_s[] = {0, 0, 4 * 9 * 0.4, 4 * 1.4142};
+  for (guint i = 0; i < G_N_ELEMENTS (stragglers); i++) {
+    guint steps = i < 2 ? 6 : N;
+    Outcome out = run_loader (steps, stragglers[i]);
+    double sum = 0;
+    for (guint step = 2; step < steps; step++)
+      sum += step_s (&out, step);
+    double mean = sum / (steps - 2);
+    ck_assert_msg (fabs (mean - mean_s[i]) <
+                       4 * deviation_s[i] / sqrt (steps - 2) + 0.005 * mean_s[i],
+                   "loader %u: %g s of %g", i, mean, mean_s[i]);
+    outcome_clear (&out);
+  }
+  g_remove (file);
+}
+END_TEST
+
+/* A factor from a file per step, on eight ranks: the largest is 3 unless all of them draw one of the three lines of
+ * four that say 1. */
+START_TEST (test_empirical_factors) {
+  enum { N = 300 };
+  g_autofree char *file = g_build_filename (g_get_tmp_dir (), "lockstep-factors-XXXXXX", NULL);
+  int fd = g_mkstemp (file);
+  ck_assert_int_ge (fd, 0);
+  ck_assert_int_eq (write (fd, "1\n1\n1\n3\n", 8), 8);
+  close (fd);
+  Outcome once = run_with (1, 8, 3, "    a: {target: {all: true}, time_factor: 20}\n", TRUE);
+  Outcome thrice = run_with (1, 8, 3, "    a: {target: {all: true}, time_factor: 60}\n", TRUE);
+  g_autofree char *drawn = g_strdup_printf (
+      "    scale: {target: {all: true}, time_factor: 20}\n"
+      "    b: {target: {all: true}, time_factor: {dist: empirical, file: \"%s\"}, per: step}\n",
+      file);
+  Outcome out = run_with (1, 8, N + 1, drawn, FALSE);
+  guint fast = 0;
+  for (guint step = 1; step <= N; step++) {
+    double s = step_s (&out, step);
+    gboolean is_fast = fabs (s - step_s (&once, 2)) < 0.02 * s;
+    ck_assert_msg (is_fast || fabs (s - step_s (&thrice, 2)) < 0.02 * s, "step %u: %g s", step, s);
+    fast += is_fast ? 1 : 0;
+  }
+  double share = pow (0.75, 8); /* all eight draw one of the three ones: 0.1001 */
+  ck_assert_double_eq_tol (fast, N * share, 4 * sqrt (N * share * (1 - share)));
+  outcome_clear (&once);
+  outcome_clear (&thrice);
+  outcome_clear (&out);
+  g_remove (file);
+}
+END_TEST
+
 static void add (TCase *tcase) {
   tcase_set_timeout (tcase, 120);
   tcase_add_loop_test (tcase, test_order_statistics, 0, (int) G_N_ELEMENTS (golden));
@@ -267,6 +419,10 @@ static void add (TCase *tcase) {
   tcase_add_test (tcase, test_pauses);
   tcase_add_test (tcase, test_throttled);
   tcase_add_test (tcase, test_bad_cable);
+  tcase_add_loop_test (tcase, test_order_statistics_of_many, 0, 2);
+  tcase_add_test (tcase, test_one_bad_cable_is_its_closed_form);
+  tcase_add_test (tcase, test_loader);
+  tcase_add_test (tcase, test_empirical_factors);
   tcase_add_test (tcase, test_blame);
   tcase_add_test (tcase, test_streams);
 }
