@@ -88,7 +88,7 @@ static int route (LsCli *cli, const LsScenario *scenario, GError **error) {
 }
 
 static void json_job (LsCli *cli, LsJson *json, const LsScenario *scenario, guint job) {
-  if (!scenario->jobs[job].workload->traffic)
+  if (ls_scenario_has_memory (scenario, job))
     ls_check_memory_json (json, scenario, job);
   if (ls_args_has (cli->args, "layout"))
     ls_check_layout_json (json, scenario, job);
@@ -127,7 +127,7 @@ static void append_card (GString *out, const LsScenario *scenario, guint job,
       ls_quantity_format_decimal ((double) fullest->capacity_bytes, LS_DIMENSION_BYTES);
 
   ls_check_card (out, scenario, job);
-  if (scenario->jobs[job].workload->traffic)
+  if (!ls_scenario_has_memory (scenario, job))
     return;
   g_string_append_printf (out, "memory    %s of %s on the fullest GPU (stage %u): %s\n", reserved,
                           capacity, fullest->stage,
@@ -156,6 +156,8 @@ static char *as_text (LsCli *cli, const LsScenario *scenario, const LsMemoryEsti
       append_card (out, scenario, job, &fullest[job]);
     if (memory && scenario->jobs[job].workload->traffic)
       g_string_append (out, "a traffic job trains nothing; its memory is not modelled\n");
+    else if (memory && !ls_scenario_has_memory (scenario, job))
+      g_string_append (out, "timed workers hold nothing; their memory is not modelled\n");
     else if (memory)
       ls_check_memory (out, scenario, job);
     if (layout)

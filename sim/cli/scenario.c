@@ -472,12 +472,19 @@ static gboolean is_new (GArray *seen, const MemoryKind *kind) {
   return TRUE;
 }
 
+gboolean ls_scenario_has_memory (const LsScenario *scenario, guint job) {
+  const LsWorkload *workload = scenario->jobs[job].workload;
+
+  return workload->traffic == NULL && !workload->update.timed;
+}
+
 LsMemoryEstimate ls_scenario_fullest (const LsScenario *scenario, guint job) {
   const LsWorkload *workload = scenario->jobs[job].workload;
   LsMemoryEstimate fullest = {.fits = TRUE};
   g_autoptr (GArray) seen = g_array_new (FALSE, FALSE, sizeof (MemoryKind));
 
-  for (guint rank = 0; rank < workload->layout.ranks && workload->traffic == NULL; rank++) {
+  for (guint rank = 0; ls_scenario_has_memory (scenario, job) && rank < workload->layout.ranks;
+       rank++) {
     LsCoordinates at = ls_layout_coordinates (&workload->layout, rank);
     const MemoryKind kind = {at.stage,
                              ls_cluster_gpu (scenario->cluster, workload->gpu_of_rank[rank]),

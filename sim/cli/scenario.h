@@ -63,7 +63,9 @@ gboolean ls_scenario_report (LsCli *cli, const LsScenario *scenario);
 
 /* The accelerator of each pipeline stage of a job, by its first rank (transfer container). */
 const LsAccelerator **ls_scenario_stage_gpus (const LsScenario *scenario, guint job);
-/* The memory of the fullest GPU of a job; of a traffic job: nothing, which fits. */
+/* FALSE: it holds no tensors that are modelled (traffic, timed workers). */
+gboolean ls_scenario_has_memory (const LsScenario *scenario, guint job);
+/* The memory of the fullest GPU of a job; of one without: nothing, which fits. */
 LsMemoryEstimate ls_scenario_fullest (const LsScenario *scenario, guint job);
 /* The resolved scenario as JSON with defaults (transfer full). */
 char *ls_scenario_json (const LsScenario *scenario);
