@@ -293,6 +293,8 @@ static LsSoftware changed (const LsSoftware *software, LsSoftwareChoice choice) 
       row.gap_s.value *= GRAPH_GAP;
     row.cuda_graphs = choice.cuda_graphs == 1;
   }
+  if (choice.fused_optimizer >= 0)
+    row.fused_optimizer = choice.fused_optimizer == 1;
   return row;
 }
 
@@ -320,7 +322,8 @@ const LsSoftware *ls_software_with (const LsSoftware *software, LsSoftwareChoice
     const Changed *other = made->pdata[i];
 
     if (other->base == software && other->choice.cuda_graphs == choice.cuda_graphs &&
-        other->choice.compiled == choice.compiled)
+        other->choice.compiled == choice.compiled &&
+        other->choice.fused_optimizer == choice.fused_optimizer)
       row = &other->row;
   }
   if (row == NULL) {

@@ -26,7 +26,7 @@ typedef struct {
   gboolean fused_cross_entropy; /* logits are not copied to fp32 in separate passes */
   gboolean
       loss_keeps_logits_only; /* no fp32 tensor of the logits' size lives to the backward pass */
-  /* FALSE: plain tensor code, for Adam 9 launches per tensor and 88 bytes per parameter in fp32. */
+  /* FALSE: plain tensor code, for Adam 9 launches per tensor and 84 bytes per parameter in fp32. */
   gboolean fused_optimizer;       /* multi-tensor update: few launches for all parameters */
   gboolean fused_weight_gradient; /* weight gradients accumulate in fp32 inside the matmul */
   gboolean
@@ -37,7 +37,7 @@ typedef struct {
   LsSourced
       zero_piece_s;  /* ...and host time per rank of the group in each, for the list of pieces */
   gboolean compiled; /* a compiler fuses its elementwise chains; the row NAME-eager is without it */
-  gboolean cuda_graphs; /* launches replayed: host_launch_s does not apply */
+  gboolean cuda_graphs;     /* launches replayed: host_launch_s does not apply */
   gboolean serial_launches; /* every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1) */
   const char *source;       /* of the flags */
 } LsSoftware;
@@ -52,9 +52,10 @@ const LsSoftware *ls_software_for_framework (const char *framework);
 /* What a job changes of a generation; -1: nothing.
  * Graphs: launches are replayed, the host has none, and kernels start closer to each other.
  * Compiled: chains of elementwise work, norms and the loss are fused. Not compiled: the row NAME-eager, where
- * a compiler did it; kernels that were fused by hand stay. */
+ * a compiler did it; kernels that were fused by hand stay.
+ * Fused optimizer: one launch for all tensors and one pass over their states, or plain tensor code. */
 typedef struct {
-  int cuda_graphs, compiled;
+  int cuda_graphs, compiled, fused_optimizer;
 } LsSoftwareChoice;
 /* The generation so changed, of the same name unless it is the eager one. Equal choices give the same row,
  * which lives as long as the process. */

@@ -286,6 +286,11 @@ static int optimizer_extra_bytes (const LsWorkload *workload) {
   }
 }
 
+/* Adam in plain tensor code: reads and writes of whole tensors by weight decay (2), first moment (3), second
+ * moment scaled (2) and added to (4), its root (2), bias correction (2), epsilon (2) and the step (4).
+ * source: counted in torch.optim.adam, _single_tensor_adam. */
+#define PLAIN_ADAM_PASSES 21
+
 double ls_workload_optimizer_traffic (const LsWorkload *workload) {
   const LsPrecision *p = &workload->precision;
   const int parameter = ls_format_bytes (p->parameters);
@@ -296,7 +301,10 @@ double ls_workload_optimizer_traffic (const LsWorkload *workload) {
               2 * moment * (int) ls_optimizer_moments (&workload->optimizer);
 
   bytes += p->master_used ? 2 * ls_format_bytes (p->master) + parameter : 2 * parameter;
-  return bytes + optimizer_extra_bytes (workload);
+  bytes += optimizer_extra_bytes (workload);
+  if (!workload->software->fused_optimizer && ls_optimizer_moments (&workload->optimizer) == 2)
+    bytes = MAX (bytes, PLAIN_ADAM_PASSES * moment + (p->master_used ? parameter : 0));
+  return bytes;
 }
 
 double ls_workload_model_flops (const LsWorkload *workload) {

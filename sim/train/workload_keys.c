@@ -776,6 +776,11 @@ const LsConfigKey ls_workload_keys[] = {
      .meaning = "a compiler fuses chains of elementwise work, norms and the loss; of the "
                 "generation if not "
                 "given"},
+    {.path = W "software.fused_optimizer",
+     .type = LS_CONFIG_BOOLEAN,
+     .meaning = "the update is one launch over all tensors and one pass over their states, instead "
+                "of plain "
+                "tensor code; of the generation if not given"},
     {.path = W "software.kernels",
      .type = LS_CONFIG_FILE,
      .meaning = "table of measured kernels (CSV: op, shape, format, time and, if wanted, gpu) that "

@@ -178,6 +178,32 @@ START_TEST (skipped_steps_have_no_update) {
 }
 END_TEST
 
+/* Folded, one rank of a class stands for all: the same steps to the picosecond, skipped ones too. */
+START_TEST (folded_runs_skip_the_same) {
+  LsCluster *cluster = one_node ();
+  g_autoptr (LsWorkload) workload = small (8, 4);
+  g_autoptr (GError) error = NULL;
+
+  workload->loss_scaling.scaler.initial = 2 * 65536.0;
+  g_autoptr (LsJob) job = ls_job_build (workload, cluster, &error);
+  ck_assert_ptr_nonnull (job);
+  gint64 step_ps[2][4];
+  for (guint fold = 0; fold < 2; fold++) {
+    const LsSimulationJob one = {.workload = workload, .job = job};
+    const LsSimulationOptions options = {.fold = fold == 1};
+    LsSimulation *simulation = ls_simulation_new_with (cluster, &one, 1, 1, &options);
+
+    ck_assert_int_eq (ls_simulation_is_folded (simulation), fold == 1);
+    ck_assert (ls_simulation_run (simulation, NULL, &error));
+    memcpy (step_ps[fold], ls_simulation_job (simulation, 0)->step_ps->data, sizeof step_ps[fold]);
+    ls_simulation_free (simulation);
+  }
+  ck_assert (memcmp (step_ps[0], step_ps[1], sizeof step_ps[0]) == 0);
+  ck_assert_int_lt (step_ps[0][0], step_ps[0][1]); /* step 0 is skipped */
+  ls_cluster_free (cluster);
+}
+END_TEST
+
 int main (void) {
   Suite *suite = suite_create ("loss_scaling");
   TCase *tests = tcase_create ("loss_scaling");
@@ -187,6 +213,7 @@ int main (void) {
   tcase_add_test (tests, chance_depends_on_the_scale);
   tcase_add_test (tests, none_skips_nothing);
   tcase_add_test (tests, skipped_steps_have_no_update);
+  tcase_add_test (tests, folded_runs_skip_the_same);
   suite_add_tcase (suite, tests);
   SRunner *runner = srunner_create (suite);
   srunner_run_all (runner, CK_ENV);

@@ -173,6 +173,55 @@ START_TEST (scaling_moves_these_bytes) {
 }
 END_TEST
 
+/* Bytes per parameter that an update moves: gradient, each moment twice, master copy twice and the parameter
+ * (fp32: the parameter twice). In plain tensor code Adam passes 21 times over tensors of 4 bytes. LAMB reads the
+ * weights once more and writes and reads its update; LARS reads weights and gradient once more; Adafactor the
+ * gradient. */
+START_TEST (updates_move_these_bytes) {
+  static const struct {
+    const char *word;
+    LsOptimizerKind kind;
+    gboolean fused;
+    double bytes;
+  } cases[] = {{"bf16", LS_OPTIMIZER_ADAMW, TRUE, 4 + 16 + 8 + 2},
+               {"fp32", LS_OPTIMIZER_ADAM, TRUE, 4 + 16 + 8},
+               {"fp32", LS_OPTIMIZER_ADAM, FALSE, 84},
+               {"fp16", LS_OPTIMIZER_ADAM, TRUE, 2 + 16 + 8 + 2},
+               {"bf16", LS_OPTIMIZER_SGD, TRUE, 4 + 8 + 8 + 2},
+               {"bf16", LS_OPTIMIZER_LION, TRUE, 4 + 8 + 8 + 2},
+               {"bf16", LS_OPTIMIZER_LAMB, TRUE, 4 + 16 + 8 + 2 + 12},
+               {"bf16", LS_OPTIMIZER_LARS, TRUE, 4 + 8 + 8 + 2 + 8},
+               {"bf16", LS_OPTIMIZER_ADAFACTOR, TRUE, 4 + 8 + 2 + 4}};
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (LsWorkload) workload = workload_of (cases[i].word, 0, 1);
+
+    workload->optimizer = (LsOptimizer){.kind = cases[i].kind, .momentum = 0.9};
+    workload->software =
+        ls_software_with (workload->software, (LsSoftwareChoice){-1, -1, cases[i].fused ? 1 : 0});
+    ck_assert_msg (ls_workload_optimizer_traffic (workload) == cases[i].bytes, "case %u: %g", i,
+                   ls_workload_optimizer_traffic (workload));
+  }
+}
+END_TEST
+
+/* States per parameter beside weights and gradients in bf16: master 4 bytes and 4 per moment. */
+START_TEST (moments_of_optimizers) {
+  static const struct {
+    LsOptimizerKind kind;
+    double bytes;
+  } cases[] = {{LS_OPTIMIZER_ADAM, 18}, {LS_OPTIMIZER_LAMB, 18}, {LS_OPTIMIZER_LION, 14},
+               {LS_OPTIMIZER_LARS, 14}, {LS_OPTIMIZER_SGD, 14},  {LS_OPTIMIZER_ADAFACTOR, 10}};
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (LsWorkload) workload = workload_of ("bf16", 0, 1);
+
+    workload->optimizer = (LsOptimizer){.kind = cases[i].kind, .momentum = 0.9};
+    ck_assert (ls_memory_bytes_per_parameter (workload) == cases[i].bytes);
+  }
+}
+END_TEST
+
 static gint64 scaled_bytes (const LsLayerOp *ops, guint n, const char *name) {
   gint64 bytes = 0;
 
@@ -259,6 +308,8 @@ int main (void) {
   tcase_add_test (tests, scaling_moves_these_bytes);
   tcase_add_test (tests, operands_are_scaled);
   tcase_add_test (tests, saved_inputs_are_narrow);
+  tcase_add_test (tests, updates_move_these_bytes);
+  tcase_add_test (tests, moments_of_optimizers);
   tcase_add_test (tests, narrow_products_are_faster);
   suite_add_tcase (suite, tests);
   SRunner *runner = srunner_create (suite);
