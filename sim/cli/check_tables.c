@@ -192,10 +192,44 @@ static guint first_rank (const LsScenario *scenario, guint job) {
   return first;
 }
 
-static char *layers_text (const LsWorkload *w, guint stage) {
-  guint first = first_layer (w, stage), n = w->layers_per_stage[stage];
+/* Of a device: "0-3", or "0-1,8-9" with two stages. */
+static char *layers_text (const LsWorkload *w, guint device) {
+  GString *text = g_string_new (NULL);
 
-  return n == 0 ? g_strdup ("-") : g_strdup_printf ("%u-%u", first, first + n - 1);
+  for (guint part = 0; part < ls_workload_n_parts (w); part++) {
+    guint stage = ls_workload_stage_of (w, device, part);
+    guint first = first_layer (w, stage), n = w->layers_per_stage[stage];
+    if (part > 0)
+      g_string_append_c (text, ',');
+    if (n == 0)
+      g_string_append_c (text, '-');
+    else
+      g_string_append_printf (text, "%u-%u", first, first + n - 1);
+  }
+  return g_string_free (text, FALSE);
+}
+
+/* Layers of all stages of a device, the first of the first, and each stage's where there are several. */
+static void json_layers (LsJson *json, const LsWorkload *w, guint device) {
+  const guint n = ls_workload_n_parts (w);
+  guint layers = 0;
+
+  for (guint part = 0; part < n; part++)
+    layers += w->layers_per_stage[ls_workload_stage_of (w, device, part)];
+  ls_json_integer (json, "first_layer", first_layer (w, ls_workload_stage_of (w, device, 0)));
+  ls_json_integer (json, "layers", layers);
+  if (n == 1)
+    return;
+  ls_json_open_array (json, "model_stages");
+  for (guint part = 0; part < n; part++) {
+    guint stage = ls_workload_stage_of (w, device, part);
+    ls_json_open_object (json, NULL);
+    ls_json_integer (json, "stage", stage);
+    ls_json_integer (json, "first_layer", first_layer (w, stage));
+    ls_json_integer (json, "layers", w->layers_per_stage[stage]);
+    ls_json_close (json);
+  }
+  ls_json_close (json);
 }
 
 /* Axes whose groups are shown: the last ones only where they have ranks of their own. */
@@ -303,8 +337,7 @@ void ls_check_layout_json (LsJson *json, const LsScenario *scenario, guint job) 
     ls_json_integer (json, "tensor", at.tensor);
     ls_json_integer (json, "data", at.data);
     ls_json_integer (json, "stage", at.stage);
-    ls_json_integer (json, "first_layer", first_layer (w, at.stage));
-    ls_json_integer (json, "layers", w->layers_per_stage[at.stage]);
+    json_layers (json, w, at.stage);
     if (w->layout.context > 1)
       ls_json_integer (json, "context", at.context);
     if (ls_workload_has_experts (w)) {

@@ -89,6 +89,15 @@ static const char *const collectives[LS_N_COLLECTIVE_OPS] = {
 static const char *const schedules[LS_N_SCHEDULES] = {
     [LS_SCHEDULE_GPIPE] = "all forward passes, then all backward passes; keeps every activation",
     [LS_SCHEDULE_1F1B] = "one forward, one backward; keeps as many activations as stages follow",
+    [LS_SCHEDULE_INTERLEAVED] =
+        "1F1B with virtual_stages per device: a bubble so many times shorter, "
+        "so many times the messages",
+    [LS_SCHEDULE_ZB_H1] = "weight gradients fill bubbles (a third is left); activations as 1F1B",
+    [LS_SCHEDULE_ZB_H2] = "weight gradients fill all bubbles; activations of 2 p - 1 micro-batches",
+    [LS_SCHEDULE_ZB_V] =
+        "two stages per device, there and back; no bubbles with 1F1B's activations",
+    [LS_SCHEDULE_DUALPIPE] = "two copies of the model fed from both ends; parameters twice",
+    [LS_SCHEDULE_DUALPIPEV] = "DualPipe folded: two stages per device, there and back",
 };
 
 static const char *const recompute[LS_N_RECOMPUTE_MODES] = {

@@ -15,6 +15,8 @@ typedef struct {
   LsMark waiter, target;
   LsLoopMap maps[LS_MAX_LOOP_DEPTH];
   guint n_maps;
+  gboolean counted; /* of target only the stream counts; ordinal = base + coefficients x counters */
+  gint64 base, coefficient[LS_MAX_LOOP_DEPTH];
 } PendingWait;
 
 typedef struct LsProgramBuild {
@@ -141,6 +143,18 @@ void ls_program_wait_same (LsProgram *program, LsMark waiter, LsMark target) {
   ls_program_wait (program, waiter, target, maps, n);
 }
 
+void ls_program_wait_count (LsProgram *program, LsMark waiter, guint stream, gint64 base,
+                            const gint64 *coefficients, guint n) {
+  LS_REQUIRE (program->build && waiter.valid && stream < program->n_streams,
+              "wait on a stream that is not there");
+  LS_REQUIRE (waiter.stream != stream && n <= ls_program_depth (program, waiter));
+  PendingWait wait = {
+      .waiter = waiter, .target.stream = (guint16) stream, .counted = TRUE, .base = base};
+  for (guint i = 0; i < n; i++)
+    wait.coefficient[i] = coefficients[i];
+  g_array_append_val (program->build->waits, wait);
+}
+
 guint ls_program_depth (const LsProgram *program, LsMark mark) {
   if (program->build)
     return g_array_index (program->build->code[mark.stream], LsInstruction, mark.index).depth;
@@ -178,6 +192,12 @@ static guint enclosing_loops (const LsInstruction *code, guint32 index, gint64 *
       counts[n++] = code[i].count;
     }
   return n;
+}
+
+static void compile_count (const PendingWait *pending, LsWait *wait) {
+  *wait = (LsWait){.stream = pending->target.stream, .base = pending->base};
+  for (guint level = 0; level < LS_MAX_LOOP_DEPTH; level++)
+    wait->coefficient[level] = pending->coefficient[level];
 }
 
 static void compile_wait (LsProgram *program, const PendingWait *pending, LsWait *wait) {
@@ -227,7 +247,11 @@ static void compile_waits (LsProgram *program) {
   for (guint i = 0; i < pending->len; i++) {
     const PendingWait *wait = &g_array_index (pending, PendingWait, i);
     LsInstruction *waiter = &program->streams[wait->waiter.stream].instructions[wait->waiter.index];
-    compile_wait (program, wait, &program->waits[waiter->first_wait + waiter->n_waits++]);
+    LsWait *compiled = &program->waits[waiter->first_wait + waiter->n_waits++];
+    if (wait->counted)
+      compile_count (wait, compiled);
+    else
+      compile_wait (program, wait, compiled);
   }
 }
 
@@ -390,7 +414,8 @@ gsize ls_program_size_bytes (const LsProgram *program) {
 gint32 ls_label_value (const LsLabel *label, const gint32 *counters) {
   if (label->level < 0)
     return label->first;
-  return label->first + label->step * counters[label->level];
+  return label->first + label->step * counters[label->level] +
+         label->step2 * counters[label->level2];
 }
 
 gint64 ls_program_ordinal (const LsProgram *program, LsMark mark, const gint32 *counters) {

@@ -19,7 +19,7 @@
 #include "engine/fixed.h"
 
 #define LS_MAX_LOOP_DEPTH 6
-#define LS_MAX_STREAMS 12
+#define LS_MAX_STREAMS 24
 #define LS_NO_INDEX G_MAXUINT16
 /* Stream 0 is the one whose time is accounted (the compute stream of a GPU). */
 #define LS_MAIN_STREAM 0
@@ -49,13 +49,20 @@ enum {
   LS_OP_DRAWN = 1 << 6, /* kernel: work, collective: descriptor come from the draw function */
 };
 
-/* label = first + step x counter[level]; level < 0: the constant `first`; first < 0 and level < 0: none. */
+/* label = first + step x counter[level] + step2 x counter[level2]; level < 0: the constant `first`; first < 0
+ * and level < 0: none. */
 typedef struct {
   gint32 first;
   gint8 step;
   gint8 level;
+  gint8 step2;
+  gint8 level2;
 } LsLabel;
-#define LS_LABEL_NONE ((LsLabel){-1, 0, -1})
+#define LS_LABEL_NONE ((LsLabel){-1, 0, -1, 0, 0})
+
+static inline LsLabel ls_label (gint32 first, gint8 step, gint8 level) {
+  return (LsLabel){.first = first, .step = step, .level = level};
+}
 
 /* One operation. Plain record: start from LS_OP_INIT and set what applies. */
 typedef struct {
@@ -132,6 +139,11 @@ void ls_program_wait (LsProgram *program, LsMark waiter, LsMark target, const Ls
                       guint n_maps);
 /* The common case: same counters on the loop levels that both have, last iteration of deeper ones. */
 void ls_program_wait_same (LsProgram *program, LsMark waiter, LsMark target);
+
+/* `waiter` waits until `stream` has ended more than base + sum of coefficient[level] x counter[level] of the
+ * waiter's first n levels; for streams without kernels, whose operations are counted and not named. */
+void ls_program_wait_count (LsProgram *program, LsMark waiter, guint stream, gint64 base,
+                            const gint64 *coefficients, guint n);
 
 /* Checks and compiles; nothing may be added later. LS_ERROR_RUN with the reason when it is malformed. */
 gboolean ls_program_freeze (LsProgram *program, GError **error);

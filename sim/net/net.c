@@ -279,10 +279,19 @@ static LsTransfer *group_transfer_new (LsNet *net, LsGroupPlans *plans,
   return transfer_new (net, plans, &choice, descriptor, 0);
 }
 
+/* Channels, of one SM each, that NCCL gives a send or a receive where peers are reached over a network
+ * (NCHANNELS_PER_NET_PEER); RECALLED from its ncclTopoGetNchannels(). It takes more between peers that all share
+ * an NVSwitch; that is left out. */
+#define MESSAGE_SMS 2.0
+
 static LsTransfer *message_transfer_new (LsNet *net, LsGroupPlans *plans,
                                          const LsDescriptor *descriptor) {
   LsChoice choice = ls_group_plans_choose_message (plans, &net->usages, descriptor);
-  return transfer_new (net, plans, &choice, descriptor, 0);
+  LsTransfer *transfer = transfer_new (net, plans, &choice, descriptor, 0);
+  const double most = MESSAGE_SMS / ls_group_spec (plans->shape, 0)->device.sms;
+
+  transfer->sm_held = MIN (transfer->sm_held, ls_usage_from_double (most));
+  return transfer;
 }
 
 /* Latency of a copy over PCIe. source: NCCL's hop over PCIe, Simple (protocol.c), a launch of 5 us

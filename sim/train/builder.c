@@ -31,6 +31,8 @@ LsBuilder *ls_builder_new (const LsProgramSpec *spec, LsTables *tables, const ch
   builder->stream[LS_ROLE_COMPUTE] =
       (guint16) ls_program_add_stream (builder->program, role_names[LS_ROLE_COMPUTE]);
   builder->chunks = ls_chunks_new (spec->stage, &spec->workload->recompute);
+  builder->current = builder->chunks;
+  builder->backward = LS_ACTION_BACKWARD;
   builder->reduce = ls_reduce_state_new ();
   builder->gather = ls_gather_state_new ();
   builder->input = ls_input_state_new ();
@@ -94,7 +96,11 @@ LsMark ls_builder_add (LsBuilder *builder, LsRole role, const LsOp *op) {
     return mark;
   for (guint i = 0; i < builder->n_pending; i++) {
     const LsPendingWait *wait = &builder->pending[i];
-    ls_program_wait (builder->program, mark, wait->target, wait->maps, wait->n_maps);
+    if (wait->counted)
+      ls_program_wait_count (builder->program, mark, wait->target.stream, wait->base,
+                             wait->coefficients, builder->depth);
+    else
+      ls_program_wait (builder->program, mark, wait->target, wait->maps, wait->n_maps);
   }
   builder->n_pending = 0;
   builder->last = mark;
@@ -105,6 +111,7 @@ void ls_builder_wait_maps (LsBuilder *builder, LsMark target, const LsLoopMap *m
   LS_REQUIRE (builder->n_pending < LS_MAX_PENDING && target.valid);
   LsPendingWait *wait = &builder->pending[builder->n_pending++];
   wait->target = target;
+  wait->counted = FALSE;
   wait->n_maps = n_maps;
   for (guint i = 0; i < n_maps; i++)
     wait->maps[i] = maps[i];
@@ -117,6 +124,21 @@ void ls_builder_wait (LsBuilder *builder, LsMark target) {
   for (guint i = 0; i < n; i++)
     maps[i] = LS_LOOP_SAME ((gint8) i);
   ls_builder_wait_maps (builder, target, maps, n);
+}
+
+void ls_builder_wait_count (LsBuilder *builder, guint stream, gint64 base,
+                            const gint64 coefficients[LS_MAX_LOOP_DEPTH]) {
+  LS_REQUIRE (builder->n_pending < LS_MAX_PENDING);
+  LsPendingWait *wait = &builder->pending[builder->n_pending++];
+  *wait = (LsPendingWait){.target.stream = (guint16) stream, .counted = TRUE, .base = base};
+  for (guint level = 0; level < LS_MAX_LOOP_DEPTH; level++)
+    wait->coefficients[level] = coefficients[level];
+}
+
+void ls_builder_map_back (const LsBuilder *builder, gint64 back, LsLoopMap maps[]) {
+  for (guint level = 0; level < builder->depth; level++)
+    maps[level] = LS_LOOP_SAME ((gint8) level);
+  maps[builder->depth - 1].offset = -back;
 }
 
 void ls_builder_join (LsBuilder *builder) {

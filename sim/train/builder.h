@@ -16,6 +16,7 @@
 #include "engine/program.h"
 #include "train/chunk.h"
 #include "train/expert_load.h"
+#include "train/pipeline.h"
 #include "train/tables.h"
 
 /* Streams of a rank. X (ID, "name in the trace") */
@@ -32,22 +33,29 @@
   X (COPY, "copy")                  /* host to device */                                     \
   X (CONSUMED, "consumed")          /* frees input buffers, one operation per micro-batch */ \
   X (EXPERT, "expert")              /* all-to-alls of tokens, collectives inside experts */  \
-  X (DRAIN, "drain")                /* writes a checkpoint to storage beside the step */
+  X (DRAIN, "drain")                /* writes a checkpoint to storage beside the step */     \
+  /* Of schedules that are lists of actions (action_program.h), beside NEXT and PREVIOUS. */ \
+  X (SEND_BACK_NEXT, "send_backward_next")                                                   \
+  X (SEND_BACK_PREVIOUS, "send_forward_previous")                                            \
+  X (FORWARD_PREVIOUS, "forward_from_previous")                                              \
+  X (FORWARD_NEXT, "forward_from_next")                                                      \
+  X (BACKWARD_NEXT, "backward_from_next")                                                    \
+  X (BACKWARD_PREVIOUS, "backward_from_previous")
 
 #define LS_ENUM_ROLE(id, name) LS_ROLE_##id,
 typedef enum { LS_ROLES (LS_ENUM_ROLE) LS_N_ROLES } LsRole;
 
 #define LS_MAX_PENDING 12
-/* Loop levels. */
-enum { LS_LEVEL_STEP, LS_LEVEL_MICROBATCH, LS_LEVEL_SEGMENT };
+/* Loop levels: of the step; of the micro-batches in schedules that write one loop around each section. The
+ * loop over segments of layers is the innermost, whatever the number of loops around it. */
+enum { LS_LEVEL_STEP, LS_LEVEL_MICROBATCH };
 
 /* Which part of the job the program is for. */
 typedef struct {
   const LsWorkload *workload;
   const LsStage *stage;
-  guint index;                  /* of the stage */
-  gint64 received_bytes;        /* activation that comes from the previous stage, and */
-  gint64 received_gather_bytes; /* the all-gather that makes it whole; 0: it is whole */
+  guint index;                  /* of the device in the pipeline */
+  const LsStage *const *before; /* by part, the stage before it in the model; NULL for the first */
   const LsExpertLoad *load;     /* of experts; NULL: balanced */
   const LsDevice *device;       /* for the costs that no layer plan holds: optimizer, norms */
   double host_cores;            /* of one node, for loader threads; > 0 */
@@ -62,6 +70,8 @@ typedef struct {
   LsMark target;
   LsLoopMap maps[LS_MAX_LOOP_DEPTH];
   guint n_maps;
+  gboolean counted; /* see ls_program_wait_count; of the target only the stream counts */
+  gint64 base, coefficients[LS_MAX_LOOP_DEPTH];
 } LsPendingWait;
 
 typedef struct {
@@ -74,14 +84,17 @@ typedef struct {
   gint64 counts[LS_MAX_LOOP_DEPTH];
   LsPendingWait pending[LS_MAX_PENDING]; /* of the next compute operation */
   guint n_pending;
-  LsMark last;           /* newest compute operation; invalid at the borders of loops */
-  LsLabel microbatch;    /* of the section that is being written */
-  LsLabel layer;         /* of the layer that is being written */
-  gboolean optional;     /* kernels and collectives are left out of skipped steps from now on */
-  LsChunks *chunks;      /* owned */
-  LsReduceState *reduce; /* owned */
-  LsGatherState *gather; /* owned */
-  LsInputState *input;   /* owned */
+  LsMark last;             /* newest compute operation; invalid at the borders of loops */
+  LsLabel microbatch;      /* of the section that is being written */
+  LsLabel layer;           /* of the layer that is being written */
+  gboolean optional;       /* kernels and collectives are left out of skipped steps from now on */
+  LsChunks *chunks;        /* owned; of all layers of the device */
+  const LsChunks *current; /* those of the part that is being written */
+  LsActionKind backward;   /* what of the backward is being written: BACKWARD, INPUT or WEIGHT */
+  guint section_depth;     /* loops around the section that is being written, the step's included */
+  LsReduceState *reduce;   /* owned */
+  LsGatherState *gather;   /* owned */
+  LsInputState *input;     /* owned */
 } LsBuilder;
 
 LsBuilder *ls_builder_new (const LsProgramSpec *spec, LsTables *tables, const char *name);
@@ -103,6 +116,11 @@ guint ls_builder_stream (LsBuilder *builder, LsRole role, guint depth);
 void ls_builder_wait (LsBuilder *builder, LsMark target);
 /* The same with explicit maps. */
 void ls_builder_wait_maps (LsBuilder *builder, LsMark target, const LsLoopMap *maps, guint n_maps);
+/* For operation base + sum of coefficient x counter of a stream without kernels. */
+void ls_builder_wait_count (LsBuilder *builder, guint stream, gint64 base,
+                            const gint64 coefficients[LS_MAX_LOOP_DEPTH]);
+/* Maps of an operation `back` iterations of the innermost open loop before; ordinals run through loops. */
+void ls_builder_map_back (const LsBuilder *builder, gint64 back, LsLoopMap maps[]);
 /* Puts pending waits, if any, on an empty compute operation. */
 void ls_builder_join (LsBuilder *builder);
 /* An empty compute operation that others may wait for, or that claims and releases; takes pending waits. */

@@ -102,10 +102,10 @@ void ls_gather_end_segment (LsBuilder *builder) {
     /* Unit i - distance of this iteration lies `back` iterations before it. */
     gint64 back = distance > i ? (distance - i + n - 1) / n : 0;
     gint64 unit = i - distance + back * n;
-    const LsLoopMap maps[] = {LS_LOOP_SAME (LS_LEVEL_STEP), LS_LOOP_SAME (LS_LEVEL_MICROBATCH),
-                              LS_LOOP_SHIFT (LS_LEVEL_SEGMENT, -back)};
+    LsLoopMap maps[LS_MAX_LOOP_DEPTH];
+    ls_builder_map_back (builder, back, maps);
     ls_program_wait (builder->program, g_array_index (gathers, LsMark, i),
-                     g_array_index (releases, LsMark, unit), maps, G_N_ELEMENTS (maps));
+                     g_array_index (releases, LsMark, unit), maps, builder->depth);
   }
   g_array_set_size (gathers, 0);
   g_array_set_size (releases, 0);

@@ -22,7 +22,18 @@ void ls_input_state_free (LsInputState *state) {
 }
 
 gboolean ls_input_runs (const LsBuilder *builder) {
-  return builder->spec->workload->input.threads > 0 && builder->spec->index == 0;
+  const LsWorkload *workload = builder->spec->workload;
+  const guint device = builder->spec->index;
+  const gboolean mirrored = ls_pipeline_of (workload)->shape == LS_SHAPE_MIRROR;
+
+  return workload->input.threads > 0 &&
+         (device == 0 || (mirrored && device + 1 == workload->layout.pipeline));
+}
+
+/* Micro-batches of a step that enter the model on this device. */
+static gint64 microbatches_of (const LsBuilder *builder) {
+  const LsPipelineSize size = ls_pipeline_size (builder->spec->workload);
+  return ls_pipeline_part_microbatches (ls_pipeline_of (builder->spec->workload), &size);
 }
 
 static LsOp copy_op (LsBuilder *builder, const char *name, LsCollectiveOp what, gint64 bytes) {
@@ -77,8 +88,8 @@ void ls_input_write (LsBuilder *builder) {
     return;
   gint64 read_bytes = workload->input.bytes_per_sample * workload->micro_batch;
   gint64 copy_bytes = workload->input.device_bytes_per_sample * workload->micro_batch;
-  ls_builder_open (builder, workload->microbatches);
-  builder->microbatch = (LsLabel){(gint32) prefetch_of (builder), 1, LS_LEVEL_MICROBATCH};
+  ls_builder_open (builder, microbatches_of (builder));
+  builder->microbatch = ls_label ((gint32) prefetch_of (builder), 1, LS_LEVEL_MICROBATCH);
   if (read_bytes > 0) {
     LsOp op = copy_op (builder, "read_samples", LS_COLLECTIVE_STORAGE_READ, read_bytes);
     state->read = ls_builder_add (builder, LS_ROLE_STORAGE, &op);
@@ -109,6 +120,22 @@ void ls_input_await (LsBuilder *builder, gint64 first) {
   ls_builder_wait_maps (builder, copies ? state->copied : state->decoded, maps, 2);
 }
 
+void ls_input_await_label (LsBuilder *builder, LsLabel microbatch) {
+  LsInputState *state = builder->input;
+  gboolean copies = state->copied.valid;
+  gint64 coefficients[LS_MAX_LOOP_DEPTH] = {microbatches_of (builder)};
+
+  if (!ls_input_runs (builder))
+    return;
+  if (microbatch.level >= 0) {
+    coefficients[microbatch.level] += microbatch.step;
+    coefficients[microbatch.level2] += microbatch.step2;
+  }
+  ls_builder_wait_count (builder, copies ? state->copied.stream : state->decoded.stream,
+                         microbatch.first - (copies ? on_device (builder) : prefetch_of (builder)),
+                         coefficients);
+}
+
 void ls_input_consumed (LsBuilder *builder, LsMark mark) {
   if (!ls_input_runs (builder))
     return;
@@ -121,15 +148,15 @@ void ls_input_consumed (LsBuilder *builder, LsMark mark) {
 
 void ls_input_finish (LsBuilder *builder) {
   LsInputState *state = builder->input;
-  LsLoopMap maps[2];
+  const gint64 coefficients[] = {microbatches_of (builder), 1};
 
   if (!ls_input_runs (builder))
     return;
   LS_REQUIRE (state->consumed.valid);
-  /* Ordinals of the stream run through the step's sections, so the first one serves all. */
-  shifted (0, maps);
-  ls_program_wait (builder->program, state->read.valid ? state->read : state->decoded,
-                   state->consumed, maps, 2);
+  /* One operation per micro-batch, whatever the loops that it stands in. */
+  ls_program_wait_count (builder->program, state->read.valid ? state->read : state->decoded,
+                         state->consumed.stream, 0, coefficients, 2);
   if (state->copied.valid)
-    ls_program_wait (builder->program, state->copied, state->consumed, maps, 2);
+    ls_program_wait_count (builder->program, state->copied, state->consumed.stream, 0, coefficients,
+                           2);
 }

@@ -24,6 +24,8 @@ gboolean ls_input_runs (const LsBuilder *builder);
 void ls_input_write (LsBuilder *builder);
 /* The next compute operation waits for the input of micro-batch first + counter of the loop. */
 void ls_input_await (LsBuilder *builder, gint64 first);
+/* The same for a label's micro-batch, in whatever loops; counted from 0 on this device. */
+void ls_input_await_label (LsBuilder *builder, LsLabel microbatch);
 /* The input of the section's micro-batch is free once `mark` has ended. */
 void ls_input_consumed (LsBuilder *builder, LsMark mark);
 /* After all sections: puts the waits for consumption. */

@@ -38,19 +38,35 @@ static void assign_kinds (LsJob *job, const LsWorkload *workload, const LsJobSou
   job->kinds = (LsRankKind *) (gpointer) g_array_free (kinds, FALSE);
 }
 
-/* The stage before, whose boundary this one receives; NULL for the first. */
-static const LsStage *stage_before (const LsJob *job, guint stage) {
-  for (guint i = 0; stage > 0 && i < job->n_kinds; i++)
-    if (job->kinds[i].stage_index == stage - 1)
-      return job->kinds[i].stage;
+/* A stage of the model, on whichever kind of rank holds it. */
+static const LsStage *find_stage (const LsJob *job, const LsWorkload *workload, guint number) {
+  const guint n = ls_workload_n_parts (workload);
+
+  for (guint i = 0; i < job->n_kinds; i++)
+    for (guint part = 0; part < n; part++)
+      if (ls_workload_stage_of (workload, job->kinds[i].stage_index, part) == number)
+        return n == 1 ? job->kinds[i].stage : job->kinds[i].stage->parts[part];
+  LS_REQUIRE (FALSE, "nobody holds stage %u", number);
   return NULL;
+}
+
+/* By part, the stage before it, whose boundary it receives; NULL for the first (transfer container). */
+static const LsStage **stages_before (const LsJob *job, const LsWorkload *workload, guint device) {
+  const guint n = ls_workload_n_parts (workload);
+  const LsStage **before = g_new0 (const LsStage *, n);
+
+  for (guint part = 0; part < n; part++) {
+    guint number = ls_workload_stage_of (workload, device, part);
+    before[part] = number > 0 ? find_stage (job, workload, number - 1) : NULL;
+  }
+  return before;
 }
 
 static gboolean build_program (LsJob *job, LsRankKind *kind, const LsWorkload *of_job,
                                GError **error) {
   LsWorkload own = *of_job;
   const LsWorkload *workload = &own;
-  const LsStage *before = stage_before (job, kind->stage_index);
+  g_autofree const LsStage **before = stages_before (job, of_job, kind->stage_index);
   LsDevice device;
 
   own.microbatches = kind->microbatches;
@@ -59,8 +75,7 @@ static gboolean build_program (LsJob *job, LsRankKind *kind, const LsWorkload *o
       .workload = workload,
       .stage = kind->stage,
       .index = kind->stage_index,
-      .received_bytes = before != NULL ? before->boundary_bytes : 0,
-      .received_gather_bytes = before != NULL ? before->boundary_gather_bytes : 0,
+      .before = before,
       .device = &device,
       .load = job->load,
       .host_cores = kind->host_cores,

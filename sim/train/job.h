@@ -9,7 +9,9 @@
  *                 data, zero gather, zero reduce: per tensor rank and stage
  *                 pipeline sync: per tensor and data rank
  *                 pipeline: one per pair of neighbouring stages (slot PIPELINE for the earlier one,
- *                 PIPELINE_PREVIOUS for the later)      embedding: first and last stage
+ *                 PIPELINE_PREVIOUS for the later); on a ring also from the last device to the first; where
+ *                 flows lead both ways one more per pair (PIPELINE_BACK)
+ *                 embedding: first and last device      pipeline mirror: devices with the same stages
  * Cost:       memory of one program per kind of rank and a few words per rank and group.
  *
  * Ownership: a job owns everything in it (tables by reference) and borrows nothing after ls_job_build().
@@ -25,7 +27,7 @@
 typedef struct {
   LsProgram *program;
   LsStage *stage;
-  guint stage_index;
+  guint stage_index; /* of the device in the pipeline */
   const LsAccelerator *accelerator;
   gint64 microbatches; /* per step */
   double host_cores;   /* of its node */

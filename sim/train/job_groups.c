@@ -5,6 +5,8 @@
  */
 #include "train/job_groups.h"
 
+#include "train/pipeline.h"
+
 static void append (GArray *groups, LsAxis axis, LsSlot first_slot, LsSlot slot, const guint *ranks,
                     guint n) {
   LsJobGroup group = {.axis = axis, .slot = slot, .first_slot = first_slot, .n_ranks = n};
@@ -29,8 +31,29 @@ static void append_axis (GArray *groups, const LsLayout *layout, LsAxis of_layou
   }
 }
 
+/* Devices between which messages pass: neighbours, the last and the first where stages lie on a ring, and
+ * once more each pair where flows lead both ways. */
+static void append_links (GArray *groups, LsPipelineShape shape, const guint *ranks, guint size) {
+  const guint links = shape == LS_SHAPE_RING ? size : size - 1;
+  const gboolean back = shape == LS_SHAPE_V || shape == LS_SHAPE_MIRROR;
+
+  for (guint i = 0; i < links; i++) {
+    const guint ends[] = {ranks[i], ranks[(i + 1) % size]};
+    append (groups, LS_AXIS_PIPELINE, LS_SLOT_PIPELINE, LS_SLOT_PIPELINE_PREVIOUS, ends, 2);
+    if (back)
+      append (groups, LS_AXIS_PIPELINE, LS_SLOT_PIPELINE_BACK, LS_SLOT_PIPELINE_BACK_PREVIOUS, ends,
+              2);
+  }
+  /* The two that hold the same stages of the two copies. */
+  for (guint i = 0; shape == LS_SHAPE_MIRROR && i < size / 2; i++) {
+    const guint ends[] = {ranks[i], ranks[size - 1 - i]};
+    append (groups, LS_AXIS_PIPELINE, LS_SLOT_PIPELINE_MIRROR, LS_SLOT_PIPELINE_MIRROR, ends, 2);
+  }
+}
+
 /* Pairs of neighbouring stages, and of the first and the last for tied embeddings. */
-static void append_pipeline (GArray *groups, const LsLayout *layout) {
+static void append_pipeline (GArray *groups, const LsWorkload *workload) {
+  const LsLayout *layout = &workload->layout;
   guint size = layout->pipeline;
   g_autofree guint *ranks = g_new (guint, size);
 
@@ -38,9 +61,7 @@ static void append_pipeline (GArray *groups, const LsLayout *layout) {
     return;
   for (guint i = 0; i < ls_layout_n_groups (layout, LS_AXIS_PIPELINE); i++) {
     ls_layout_members (layout, LS_AXIS_PIPELINE, i, ranks);
-    for (guint stage = 0; stage + 1 < size; stage++)
-      append (groups, LS_AXIS_PIPELINE, LS_SLOT_PIPELINE, LS_SLOT_PIPELINE_PREVIOUS, &ranks[stage],
-              2);
+    append_links (groups, ls_pipeline_of (workload)->shape, ranks, size);
     const guint ends[] = {ranks[0], ranks[size - 1]};
     append (groups, LS_AXIS_PIPELINE, LS_SLOT_EMBEDDING, LS_SLOT_EMBEDDING, ends, 2);
     append (groups, LS_AXIS_PIPELINE, LS_SLOT_PIPELINE_SYNC, LS_SLOT_PIPELINE_SYNC, ranks, size);
@@ -77,7 +98,7 @@ void ls_job_add_groups (LsJob *job, const LsWorkload *workload) {
     append_axis (groups, layout, LS_AXIS_DATA_CONTEXT, LS_AXIS_ZERO, LS_SLOT_ZERO_GATHER);
     append_axis (groups, layout, LS_AXIS_DATA_CONTEXT, LS_AXIS_ZERO, LS_SLOT_ZERO_REDUCE);
   }
-  append_pipeline (groups, layout);
+  append_pipeline (groups, workload);
   append_axis (groups, layout, LS_AXIS_CONTEXT, LS_AXIS_CONTEXT, LS_SLOT_CONTEXT);
   if (ls_workload_has_experts (workload))
     append_experts (groups, workload);

@@ -35,6 +35,14 @@ gint64 ls_layer_plan_saved_bytes (const LsLayerPlan *plan) {
   return bytes;
 }
 
+gint64 ls_layer_plan_put_off_bytes (const LsLayerPlan *plan) {
+  gint64 bytes = 0;
+
+  for (guint i = 0; i < plan->n_backward; i++)
+    bytes += plan->backward[i].operand_bytes + plan->backward[i].output_gradient_bytes;
+  return bytes;
+}
+
 gint64 ls_layer_plan_saved_core_bytes (const LsLayerPlan *plan) {
   gint64 bytes = 0;
 
@@ -257,16 +265,20 @@ static gboolean needs_accumulation (const LsWorkload *workload) {
                                            ls_format_bytes (workload->precision.compute);
 }
 
-void ls_layer_add_weight_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
-                                   gint64 out) {
+LsLayerOp *ls_layer_add_weight_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
+                                         gint64 out) {
   const LsWorkload *workload = builder->workload;
   const gboolean fused = workload->software->fused_weight_gradient && workload->zero.stage < 2;
   const LsFormat output = fused ? workload->precision.gradients : builder->format;
   const LsKernelCost cost = matmul (builder, out, in, group_tokens (builder), output, fused);
   LsLayerOp *op = ls_layer_add_kernel (builder, name, LS_KIND_MATMUL, cost);
 
+  const guint number = builder->plan->n_backward - 1;
+
   op->phase = LS_PHASE_WEIGHT_GRAD;
-  op->workspace_bytes = ls_layer_bytes (builder, builder->tokens * out);
+  op->operand_bytes = ls_layer_bytes (builder, builder->tokens * in);
+  op->output_gradient_bytes = ls_layer_bytes (builder, builder->tokens * out);
+  op->workspace_bytes = op->output_gradient_bytes;
   if (needs_accumulation (workload)) {
     /* Read the new gradient, read and write the accumulated one. */
     const gint64 bytes =
@@ -279,6 +291,7 @@ void ls_layer_add_weight_gradient (LsLayerBuilder *builder, const char *name, gi
         ls_kernel_stream (&builder->device, bytes, (double) (in * out * builder->groups)));
     op->phase = LS_PHASE_WEIGHT_GRAD;
   }
+  return &builder->plan->backward[number];
 }
 
 LsLayerOp *ls_layer_add_pass (LsLayerBuilder *builder, const char *name, gint64 elements, int reads,

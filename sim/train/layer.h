@@ -29,10 +29,15 @@ typedef struct {
   gint64 collective_bytes; /* message size, in the convention of net/collective.h */
   gint64 saved_bytes;      /* forward: kept from its end until the layer's backward */
   gint64 workspace_bytes;  /* live only while it runs */
+  /* Gradients of weights: what is kept for them when they are put off: the saved input, and the gradient of
+   * the output, which is part of the workspace when they are not. */
+  gint64 operand_bytes, output_gradient_bytes;
   gboolean core; /* part of the attention core: selective recompute drops and repeats it */
   gboolean
       overlaps_next; /* collective: the next operation need not wait for it; all later ones do */
-  LsPhaseName phase; /* backward list: LS_PHASE_BACKWARD, or INPUT_GRAD / WEIGHT_GRAD when split */
+  LsPhaseName
+      phase; /* backward list: WEIGHT_GRAD what may be put off (zero-bubble schedules); BACKWARD or
+                      * INPUT_GRAD the rest */
 } LsLayerOp;
 
 typedef struct {
@@ -58,5 +63,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsLayerPlan, ls_layer_plan_free)
  * saves something, without it when it is a matmul (which saves its input). */
 guint ls_layer_plan_needed (const LsLayerPlan *plan);
 gint64 ls_layer_plan_saved_bytes (const LsLayerPlan *plan); /* no recompute */
+/* What stays of the layer from the gradients of its inputs to those of its weights when the two are apart:
+ * both operands of each weight gradient. For a GPT block 7 + 9 = 16 s b h elements, the M_W = 32 s b h bytes of
+ * Qi et al. 2023 (arXiv 2401.10241), section 2. */
+gint64 ls_layer_plan_put_off_bytes (const LsLayerPlan *plan);
 gint64 ls_layer_plan_saved_core_bytes (
     const LsLayerPlan *plan); /* the part that selective recompute drops */

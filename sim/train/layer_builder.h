@@ -56,8 +56,8 @@ void ls_layer_scale_gradient (LsLayerBuilder *builder, gint64 elements);
 LsLayerOp *ls_layer_add_input_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
                                         gint64 out);
 /* Weight gradient: in x tokens by tokens x out, and the pass that adds it to what was accumulated. */
-void ls_layer_add_weight_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
-                                   gint64 out);
+LsLayerOp *ls_layer_add_weight_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
+                                         gint64 out);
 /* A pass over `elements` values of the compute format. */
 LsLayerOp *ls_layer_add_pass (LsLayerBuilder *builder, const char *name, gint64 elements, int reads,
                               int writes);

@@ -79,6 +79,7 @@ LsLayerPlan *ls_layer_embedding_new (const LsWorkload *workload, const LsAcceler
       &b, "embedding_grad", LS_KIND_EMBEDDING,
       ls_kernel_embedding (&b.device, b.tokens, t->hidden, b.format, LS_PASS_BACKWARD));
   op->phase = LS_PHASE_WEIGHT_GRAD;
+  op->output_gradient_bytes = wide;
   b.plan->parameters = workload->vocab / b.tensor * t->hidden +
                        (t->learned_positions ? t->max_seq * t->hidden : 0) +
                        (t->embedding_norm ? 2 * t->hidden : 0);
@@ -120,14 +121,17 @@ static void head_backward (LsLayerBuilder *b, const LsTransformer *t, gint64 voc
   op->workspace_bytes = logits_bytes;
   if (b->sequence_parallel) {
     op = ls_layer_add_collective (b, "gather_logits_input", LS_COLLECTIVE_ALL_GATHER, wide);
-    if (op != NULL)
+    if (op != NULL) {
       op->overlaps_next = async;
+      op->phase = LS_PHASE_WEIGHT_GRAD;
+    }
   }
   ls_layer_add_input_gradient (b, "logits_grad", t->hidden, vocab);
   op = ls_layer_add_collective (b, "reduce_logits_grad", reduction (b), wide);
   if (op != NULL)
     op->overlaps_next = async;
-  ls_layer_add_weight_gradient (b, "logits_weight_grad", t->hidden, vocab);
+  op = ls_layer_add_weight_gradient (b, "logits_weight_grad", t->hidden, vocab);
+  op->operand_bytes = ls_layer_bytes (b, split_rows (b) * t->hidden);
   ls_layer_add_norm (b, "final_norm_grad", split_rows (b), t->hidden, LS_PASS_BACKWARD);
 }
 

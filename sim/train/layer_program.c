@@ -31,13 +31,13 @@ static LsLabel label_of (const LsBuilder *builder, const LsChunk *chunk, guint l
   if (chunk->first < 0)
     return LS_LABEL_NONE;
   gint32 first = chunk->first + (gint32) layer;
-  gboolean looped = builder->depth > LS_LEVEL_SEGMENT;
+  gboolean looped = builder->depth > builder->section_depth;
   if (backward)
     first += (gint32) ((chunk->segments - 1) * chunk->size);
   if (!looped || chunk->segments == 1)
-    return (LsLabel){first, 0, -1};
+    return ls_label (first, 0, -1);
   gint8 step = (gint8) chunk->size;
-  return (LsLabel){first, backward ? (gint8) -step : step, LS_LEVEL_SEGMENT};
+  return ls_label (first, backward ? (gint8) -step : step, (gint8) builder->section_depth);
 }
 
 /* What an operation holds while it runs and what stays behind. */
@@ -98,9 +98,9 @@ static LsMark add_collective (LsBuilder *builder, const LsLayerOp *layer_op, LsP
 }
 
 /* Appends one operation of a layer. `deferred` is a collective that only the operation after the next
- * one waits for; invalid when there is none. */
+ * one waits for; invalid when there is none. `overlaps`: a collective may be that one. */
 static LsMark add_layer_op (LsBuilder *builder, const LsLayerOp *op, LsPhaseName phase,
-                            Claims claims, LsMark *deferred) {
+                            Claims claims, gboolean overlaps, LsMark *deferred) {
   LsMark due = *deferred, mark;
 
   deferred->valid = FALSE;
@@ -108,7 +108,7 @@ static LsMark add_layer_op (LsBuilder *builder, const LsLayerOp *op, LsPhaseName
     if (due.valid)
       ls_builder_wait (builder, due);
     mark = add_collective (builder, op, phase, claims);
-    if (op->overlaps_next)
+    if (overlaps)
       *deferred = mark;
     else
       ls_builder_wait (builder, mark);
@@ -120,16 +120,37 @@ static LsMark add_layer_op (LsBuilder *builder, const LsLayerOp *op, LsPhaseName
   return mark;
 }
 
+static gboolean all_operations (const LsBuilder *builder, const LsLayerOp *op) {
+  (void) builder;
+  (void) op;
+  return TRUE;
+}
+
+static gboolean is_core (const LsBuilder *builder, const LsLayerOp *op) {
+  (void) builder;
+  return op->core;
+}
+
+/* Of a backward list: does it belong to what is being written? */
+static gboolean is_in_half (const LsBuilder *builder, const LsLayerOp *op) {
+  if (builder->backward == LS_ACTION_BACKWARD)
+    return TRUE;
+  return (op->phase == LS_PHASE_WEIGHT_GRAD) == (builder->backward == LS_ACTION_WEIGHT);
+}
+
 /* What the host cannot hide: time to launch the kernels of a list beyond the time to run them; all of it, and that of
  * collectives, where each launch waits for the one before to end. */
-static void add_launch_gap (LsBuilder *builder, const LsLayerOp *ops, guint n, gboolean core_only) {
+static void add_launch_gap (LsBuilder *builder, const LsLayerOp *ops, guint n,
+                            gboolean (*runs) (const LsBuilder *, const LsLayerOp *)) {
   const gboolean serial = builder->spec->workload->software->serial_launches;
   gint64 host_ps = 0, device_ps = 0;
 
   for (guint i = 0; i < n; i++) {
+    if (!runs (builder, &ops[i]))
+      continue;
     if (ops[i].is_collective && serial)
       host_ps += ls_kernel_launch_ps (builder->spec->workload->software);
-    if (ops[i].is_collective || (core_only && !ops[i].core))
+    if (ops[i].is_collective)
       continue;
     host_ps += ls_kernel_host_ps (&ops[i].cost, builder->spec->workload->software);
     device_ps += serial ? 0 : ops[i].cost.alone_ps;
@@ -149,12 +170,12 @@ static void layer_forward (LsBuilder *builder, const LsLayerPlan *plan, guint n,
     gint64 passing = op->workspace_bytes + (is_kept (op, keep) ? 0 : op->saved_bytes);
     gint64 kept = is_kept (op, keep) ? op->saved_bytes : 0;
     Claims claims = {passing + kept + input_bytes, passing};
-    add_layer_op (builder, op, phase, claims, &deferred);
+    add_layer_op (builder, op, phase, claims, op->overlaps_next, &deferred);
     input_bytes = 0;
   }
   if (deferred.valid)
     ls_builder_wait (builder, deferred);
-  add_launch_gap (builder, plan->forward, n, keep == RUN_CORE);
+  add_launch_gap (builder, plan->forward, n, keep == RUN_CORE ? is_core : all_operations);
 }
 
 /* The forward list once more, as far as the backward pass needs it where the software stops there. */
@@ -167,24 +188,50 @@ static void layer_again (LsBuilder *builder, const LsLayerPlan *plan, Keep keep,
     ls_builder_claim (builder, "saved", LS_MEMORY_ACTIVATIONS, plan->forward[n].saved_bytes);
 }
 
-/* The backward list of a layer; its last operation releases what the layer saved and `input_bytes`. */
-static void layer_backward (LsBuilder *builder, const LsLayerPlan *plan, gint64 input_bytes) {
-  gint64 released = ls_layer_plan_saved_bytes (plan) + input_bytes;
-  LsMark deferred = {0};
+/* What is let go at the end of what is being written of a layer's backward; negative: what is kept besides. */
+static gint64 released_bytes (const LsBuilder *builder, const LsLayerPlan *plan,
+                              gint64 input_bytes) {
+  switch (builder->backward) {
+  case LS_ACTION_INPUT:
+    return ls_layer_plan_saved_bytes (plan) + input_bytes - ls_layer_plan_put_off_bytes (plan);
+  case LS_ACTION_WEIGHT:
+    return ls_layer_plan_put_off_bytes (plan);
+  default:
+    return ls_layer_plan_saved_bytes (plan) + input_bytes;
+  }
+}
 
-  for (guint i = 0; i < plan->n_backward; i++) {
+/* The backward list of a layer, or a half of it; its last operation releases what the layer saved and
+ * `input_bytes`. A collective overlaps only what runs right behind it in the whole list. */
+static void layer_backward (LsBuilder *builder, const LsLayerPlan *plan, gint64 input_bytes) {
+  gint64 released = released_bytes (builder, plan, input_bytes);
+  const gboolean half = builder->backward == LS_ACTION_WEIGHT;
+  LsMark deferred = {0};
+  guint n = plan->n_backward;
+
+  while (n > 0 && !is_in_half (builder, &plan->backward[n - 1]))
+    n--;
+  for (guint i = 0; i < n; i++) {
     const LsLayerOp *op = &plan->backward[i];
-    gboolean last = i + 1 == plan->n_backward;
-    Claims claims = {op->workspace_bytes, op->workspace_bytes + (last ? released : 0)};
-    LsMark mark = add_layer_op (builder, op, op->phase, claims, &deferred);
-    if (!op->is_collective)
+    if (!is_in_half (builder, op))
+      continue;
+    gint64 more = i + 1 == n ? released : 0;
+    gint64 own = MAX (op->workspace_bytes - (half ? op->output_gradient_bytes : 0), 0);
+    Claims claims = {own + MAX (-more, 0), own + MAX (more, 0)};
+    gboolean overlaps = op->overlaps_next && i + 1 < n && is_in_half (builder, op + 1);
+    LsMark mark = add_layer_op (builder, op, op->phase, claims, overlaps, &deferred);
+    if (!op->is_collective && builder->backward != LS_ACTION_INPUT)
       ls_reduce_note (builder, mark);
   }
   if (deferred.valid)
     ls_builder_wait (builder, deferred);
-  if (plan->n_backward == 0 && released > 0)
+  if (n == 0 && released > 0)
     ls_builder_release (builder, "release", LS_MEMORY_ACTIVATIONS, released);
-  add_launch_gap (builder, plan->backward, plan->n_backward, FALSE);
+  else if (n == 0 && released < 0)
+    ls_builder_claim (builder, "keep", LS_MEMORY_ACTIVATIONS, -released);
+  if (n == 0 && half) /* gradients that came with those of the inputs */
+    ls_reduce_note (builder, ls_builder_point (builder, "weights"));
+  add_launch_gap (builder, plan->backward, plan->n_backward, is_in_half);
 }
 
 static gboolean is_looped (const LsBuilder *builder, const LsChunk *chunk) {
@@ -237,30 +284,46 @@ static void recompute_segment (LsBuilder *builder, const LsChunk *chunk) {
   }
 }
 
+/* One layer's backward or a half of it: parameters are gathered for the gradients of inputs, gradients of
+ * weights are reduced. */
+static void chunk_layer_backward (LsBuilder *builder, const LsChunk *chunk, guint layer) {
+  const gboolean inputs = builder->backward != LS_ACTION_WEIGHT;
+  const gboolean weights = builder->backward != LS_ACTION_INPUT;
+
+  builder->layer = label_of (builder, chunk, layer, TRUE);
+  if (inputs)
+    ls_gather_begin_layer (builder, chunk->plan, LS_PHASE_BACKWARD);
+  if (weights)
+    ls_reduce_begin_layer (builder, chunk->plan);
+  if (inputs && !gathers_apart (builder, chunk))
+    recompute_segment (builder, chunk);
+  layer_backward (builder, chunk->plan, input_of (chunk, layer));
+  /* In this order: without overlap the next gather waits for the reduction. */
+  if (weights)
+    ls_reduce_end_layer (builder, chunk->plan);
+  if (inputs)
+    ls_gather_end_layer (builder, chunk->plan);
+}
+
 static void chunk_backward (LsBuilder *builder, const LsChunk *chunk) {
+  const gboolean weights = builder->backward != LS_ACTION_INPUT;
+
   if (is_looped (builder, chunk))
     ls_builder_open (builder, chunk->segments);
-  ls_reduce_begin_segment (builder, chunk);
-  if (gathers_apart (builder, chunk))
+  if (weights)
+    ls_reduce_begin_segment (builder, chunk);
+  if (builder->backward != LS_ACTION_WEIGHT && gathers_apart (builder, chunk))
     recompute_segment (builder, chunk);
-  for (guint i = 0; i < chunk->size; i++) {
-    guint layer = chunk->size - 1 - i;
-    builder->layer = label_of (builder, chunk, layer, TRUE);
-    ls_gather_begin_layer (builder, chunk->plan, LS_PHASE_BACKWARD);
-    ls_reduce_begin_layer (builder, chunk->plan);
-    if (!gathers_apart (builder, chunk))
-      recompute_segment (builder, chunk);
-    layer_backward (builder, chunk->plan, input_of (chunk, layer));
-    /* In this order: without overlap the next gather waits for the reduction. */
-    ls_reduce_end_layer (builder, chunk->plan);
-    ls_gather_end_layer (builder, chunk->plan);
-  }
+  for (guint i = 0; i < chunk->size; i++)
+    chunk_layer_backward (builder, chunk, chunk->size - 1 - i);
   builder->layer = LS_LABEL_NONE;
   ls_gather_end_segment (builder);
-  ls_reduce_end_segment (builder);
+  if (weights)
+    ls_reduce_end_segment (builder);
   if (is_looped (builder, chunk))
     ls_builder_close (builder);
-  ls_reduce_end_chunk (builder, chunk);
+  if (weights)
+    ls_reduce_end_chunk (builder, chunk);
 }
 
 void ls_layers_gather_boundary (LsBuilder *builder, gint64 bytes, LsPhaseName phase) {
@@ -274,11 +337,11 @@ void ls_layers_gather_boundary (LsBuilder *builder, gint64 bytes, LsPhaseName ph
 }
 
 void ls_layers_forward (LsBuilder *builder) {
-  for (guint i = 0; i < builder->chunks->n; i++)
-    chunk_forward (builder, &builder->chunks->chunk[i]);
+  for (guint i = 0; i < builder->current->n; i++)
+    chunk_forward (builder, &builder->current->chunk[i]);
 }
 
 void ls_layers_backward (LsBuilder *builder) {
-  for (guint i = builder->chunks->n; i > 0; i--)
-    chunk_backward (builder, &builder->chunks->chunk[i - 1]);
+  for (guint i = builder->current->n; i > 0; i--)
+    chunk_backward (builder, &builder->current->chunk[i - 1]);
 }

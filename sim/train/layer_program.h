@@ -14,6 +14,7 @@
 
 #include "train/builder.h"
 
+/* Of the builder's current part; the backward as a whole or the half that the builder says. */
 void ls_layers_forward (LsBuilder *builder);
 void ls_layers_backward (LsBuilder *builder);
 /* Makes whole what came from a neighbouring stage in parts, one per tensor rank. */

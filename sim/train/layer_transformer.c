@@ -48,7 +48,7 @@ static void forward_row (Block *k, const char *name, gint64 in, const char *redu
 
 /* All-gather before a map that needs all tokens; `overlap`: the next kernel does not need it, or not at its
  * start (in chunks). */
-static void gather (Block *k, const char *name, gboolean overlap) {
+static LsLayerOp *gather (Block *k, const char *name, gboolean overlap) {
   LsLayerOp *op = NULL;
 
   if (k->b.sequence_parallel)
@@ -57,6 +57,7 @@ static void gather (Block *k, const char *name, gboolean overlap) {
     op->workspace_bytes = k->wide;
     op->overlaps_next = overlap;
   }
+  return op;
 }
 
 static LsKernelCost attention_cost (const Block *k, LsPass pass) {
@@ -223,9 +224,10 @@ static void backward_row (Block *k, const char *dropout, const char *gather_name
 /* Gradients of a column-parallel map (qkv, up), of the norm before it, and of the residual, if these are
  * named. */
 static void backward_column (Block *k, const char *const *names, gint64 out) {
-  LsLayerOp *op = NULL;
+  LsLayerOp *op = gather (k, names[0], k->async);
 
-  gather (k, names[0], k->async);
+  if (op != NULL)
+    op->phase = LS_PHASE_WEIGHT_GRAD; /* only that needs it */
   ls_layer_scale_gradient (&k->b, k->b.tokens * out);
   ls_layer_add_input_gradient (&k->b, names[1], k->t->hidden, out);
   op = ls_layer_add_collective (
@@ -233,7 +235,8 @@ static void backward_column (Block *k, const char *const *names, gint64 out) {
       k->b.sequence_parallel ? LS_COLLECTIVE_REDUCE_SCATTER : LS_COLLECTIVE_ALL_REDUCE, k->wide);
   if (op != NULL)
     op->overlaps_next = k->async;
-  ls_layer_add_weight_gradient (&k->b, names[3], k->t->hidden, out);
+  op = ls_layer_add_weight_gradient (&k->b, names[3], k->t->hidden, out);
+  op->operand_bytes = ls_layer_bytes (&k->b, k->rows * k->t->hidden);
   if (names[4] == NULL)
     return;
   ls_layer_add_norm (&k->b, names[4], k->rows, k->t->hidden, LS_PASS_BACKWARD);

@@ -14,7 +14,7 @@
 #include "train/memory.h"
 
 #include "base/assert.h"
-#include "train/memory_walk.h"
+#include "train/memory_actions.h"
 
 /* Peak reserved / peak allocated: the median over 12 runs of Megatron-LM on 8 B200 that print both (1.03;
  * range 1.028 to 1.093). source: MooreThreads/SimuMax, docs/b200 at 4dcaae5. FITTED on those rows. */
@@ -127,35 +127,64 @@ gint64 ls_memory_reserved (gint64 allocated_bytes) {
   return (gint64) ((double) allocated_bytes * RESERVED_FACTOR);
 }
 
+/* The stage that a part of a device is. */
+static const LsStage *part_of (const LsStage *stage, guint part) {
+  return stage->n_parts > 0 ? stage->parts[part] : stage;
+}
+
+static LsMemoryPeak peak_of (const LsWorkload *workload, guint device, const LsStage *stage,
+                             const LsMemoryBuffers *buffers) {
+  const guint n = ls_workload_n_parts (workload);
+  g_autofree LsMemoryWalk *walks = g_new (LsMemoryWalk, n);
+
+  for (guint part = 0; part < n; part++)
+    ls_memory_walk (part_of (stage, part), &workload->recompute, buffers, &walks[part]);
+  return ls_memory_actions (workload, device, walks);
+}
+
+/* An activation and its gradient towards each neighbour, those that come taken to be as large as those that go. */
+static gint64 message_bytes (const LsWorkload *workload, guint device, const LsStage *stage) {
+  const guint n = ls_workload_n_parts (workload);
+  g_autofree gint64 *received = g_new (gint64, n);
+
+  for (guint part = 0; part < n; part++)
+    received[part] = part_of (stage, part)->boundary_bytes;
+  return ls_stage_message_bytes (stage, workload, device, received);
+}
+
+/* Saved by the head where the device has it. */
+static gint64 logits_bytes (const LsWorkload *workload, guint device, const LsStage *stage) {
+  const guint stages = ls_workload_n_stages (workload);
+
+  for (guint part = 0; part < ls_workload_n_parts (workload); part++) {
+    const LsStage *own = part_of (stage, part);
+    if (workload->model->kind == LS_MODEL_TRANSFORMER &&
+        ls_workload_stage_of (workload, device, part) + 1 == stages)
+      return ls_layer_plan_saved_bytes (own->runs[own->n_runs - 1].plan);
+  }
+  return 0;
+}
+
 void ls_memory_estimate (const LsWorkload *workload, guint number, const LsAccelerator *accelerator,
                          LsMemoryEstimate *estimate) {
   g_autoptr (LsStage) stage = ls_stage_new (workload, number, accelerator);
   const LsStaticMemory held = ls_memory_static_stage (workload, stage);
   const LsMemoryBuffers buffers = buffers_of (workload);
-  const LsLayerRun *last = &stage->runs[stage->n_runs - 1];
-  const guint stages = workload->layout.pipeline;
-  LsMemoryWalk walk;
+  const LsMemoryPeak peak = peak_of (workload, number, stage, &buffers);
 
   *estimate = (LsMemoryEstimate){.stage = number};
-  ls_memory_walk (stage, &workload->recompute, &buffers, &walk);
   capacity (accelerator, ls_memory_communicators (workload), estimate);
   estimate->others_bytes = workload->others_bytes;
   estimate->capacity_bytes -= workload->others_bytes;
-  estimate->gathered_bytes = walk.gathered;
-  estimate->reduced_bytes = walk.reduced;
-  /* An activation and its gradient towards each neighbour. */
-  if (stages > 1)
-    estimate->message_bytes =
-        2 * stage->boundary_bytes * (number == 0 || number + 1 == stages ? 1 : 2);
+  estimate->gathered_bytes = peak.gathered;
+  estimate->reduced_bytes = peak.reduced;
+  estimate->message_bytes = message_bytes (workload, number, stage);
   estimate->bytes[LS_MEMORY_PARAMETERS] = held.parameters_bytes + stage->narrow_bytes;
   estimate->bytes[LS_MEMORY_GRADIENTS] = held.gradients_bytes;
   estimate->bytes[LS_MEMORY_OPTIMIZER] = held.optimizer_bytes;
-  estimate->bytes[LS_MEMORY_ACTIVATIONS] =
-      (ls_workload_in_flight (workload, number) - 1) * walk.kept + walk.peak - walk.gathered -
-      walk.reduced;
-  estimate->bytes[LS_MEMORY_BUFFERS] = walk.gathered + walk.reduced + estimate->message_bytes;
-  if (workload->model->kind == LS_MODEL_TRANSFORMER && !last->is_block)
-    estimate->logits_bytes = ls_layer_plan_saved_bytes (last->plan);
+  estimate->bytes[LS_MEMORY_ACTIVATIONS] = peak.bytes - peak.gathered - peak.reduced;
+  estimate->bytes[LS_MEMORY_BUFFERS] = peak.gathered + peak.reduced + estimate->message_bytes;
+  estimate->logits_bytes = logits_bytes (workload, number, stage);
   for (guint kind = 0; kind < LS_N_MEMORY; kind++)
     estimate->allocated_bytes += estimate->bytes[kind];
   estimate->reserved_bytes = ls_memory_reserved (estimate->allocated_bytes);

@@ -8,14 +8,18 @@
 
 #include "base/assert.h"
 #include "train/chunk.h"
+#include "train/pipeline.h"
 
 typedef struct {
   const LsMemoryBuffers *buffers;
   LsMemoryWalk *walk;
+  LsMemoryPeak *peak;      /* of what is walked through */
+  LsActionKind half;       /* of the backward: BACKWARD (all of it), INPUT, WEIGHT */
   GArray *units;           /* gint64 parameters, in order of gathering */
   gboolean dense, experts; /* see LsMemoryBuffers */
   gboolean listing;
-  guint unit; /* the next of them */
+  guint unit;          /* the next of them */
+  guint forward_units; /* of the forward pass */
   gint64 live, gathered, reduced;
   gint64 before;  /* gradients of the layer, or of all segments, before this one */
   gint64 largest; /* gradients of the largest segment so far */
@@ -24,11 +28,8 @@ typedef struct {
 static void run (Walker *w, gint64 passing, gint64 kept) {
   const gint64 sum = w->live + passing + kept + w->gathered + w->reduced;
 
-  if (sum > w->walk->peak) {
-    w->walk->peak = sum;
-    w->walk->gathered = w->gathered;
-    w->walk->reduced = w->reduced;
-  }
+  if (sum > w->peak->bytes)
+    *w->peak = (LsMemoryPeak){sum, w->gathered, w->reduced};
   w->live += kept;
 }
 
@@ -94,10 +95,32 @@ static void run_core (Walker *w, const LsLayerPlan *plan) {
       run (w, plan->forward[i].workspace_bytes, plan->forward[i].saved_bytes);
 }
 
-static void backward (Walker *w, const LsLayerPlan *plan) {
-  for (guint i = 0; i < plan->n_backward; i++)
-    run (w, plan->backward[i].workspace_bytes, 0);
-  w->live -= ls_layer_plan_saved_bytes (plan);
+static gboolean is_in_half (const Walker *w, const LsLayerOp *op) {
+  return w->half == LS_ACTION_BACKWARD ||
+         (op->phase == LS_PHASE_WEIGHT_GRAD) == (w->half == LS_ACTION_WEIGHT);
+}
+
+/* As in layer_program.c: the last operation claims what is put off beyond what was saved. */
+static void backward (Walker *w, const LsLayerPlan *plan, gint64 input_bytes) {
+  const gint64 saved = ls_layer_plan_saved_bytes (plan) + input_bytes;
+  const gint64 put_off = ls_layer_plan_put_off_bytes (plan);
+  const gint64 more = w->half == LS_ACTION_INPUT ? MAX (put_off - saved, 0) : 0;
+  guint n = plan->n_backward;
+
+  while (n > 0 && !is_in_half (w, &plan->backward[n - 1]))
+    n--;
+  for (guint i = 0; i < n; i++) {
+    const LsLayerOp *op = &plan->backward[i];
+    const gint64 kept = w->half == LS_ACTION_WEIGHT ? op->output_gradient_bytes : 0;
+
+    if (is_in_half (w, op))
+      run (w, MAX (op->workspace_bytes - kept, 0), i + 1 == n ? more : 0);
+  }
+  if (n == 0)
+    run (w, 0, more);
+  w->live -= more;
+  w->live -= w->half == LS_ACTION_WEIGHT ? put_off : saved;
+  w->live += w->half == LS_ACTION_INPUT ? put_off : 0;
 }
 
 static void chunk_forward (Walker *w, const LsChunk *chunk) {
@@ -123,35 +146,64 @@ static guint layers_again (const LsChunk *chunk) {
 
 static void segment_backward (Walker *w, const LsChunk *chunk) {
   const gint64 parameters = shared (w, chunk->plan);
+  const gboolean inputs = w->half != LS_ACTION_WEIGHT, weights = w->half != LS_ACTION_INPUT;
 
-  if (!w->buffers->by_layer)
+  if (weights && !w->buffers->by_layer)
     reduce (w, parameters * chunk->size);
-  for (guint layer = 0; chunk->size > 1 && layer < layers_again (chunk); layer++) {
+  for (guint layer = 0; inputs && chunk->size > 1 && layer < layers_again (chunk); layer++) {
     gather (w, parameters);
     again (w, chunk->plan, chunk->mode == LS_CHUNK_FULL && layer + 1 == layers_again (chunk));
   }
   for (guint layer = 0; layer < chunk->size; layer++) {
-    gather (w, parameters);
-    if (w->buffers->by_layer)
+    const gboolean first = layer + 1 == chunk->size; /* backwards */
+
+    if (inputs)
+      gather (w, parameters);
+    if (weights && w->buffers->by_layer)
       reduce (w, parameters);
-    if (chunk->size == 1 && layers_again (chunk) == 1)
+    if (inputs && chunk->size == 1 && layers_again (chunk) == 1)
       again (w, chunk->plan, chunk->mode == LS_CHUNK_FULL);
-    if (chunk->mode == LS_CHUNK_SELECTIVE)
+    if (inputs && chunk->mode == LS_CHUNK_SELECTIVE)
       run_core (w, chunk->plan);
-    backward (w, chunk->plan);
+    backward (w, chunk->plan,
+              first && inputs && chunk->mode == LS_CHUNK_FULL ? chunk->plan->input_bytes : 0);
   }
-  if (chunk->mode == LS_CHUNK_FULL)
-    w->live -= chunk->plan->input_bytes;
 }
 
-static void walk_once (Walker *w, const LsChunks *chunks) {
-  for (guint i = 0; i < chunks->n; i++)
-    chunk_forward (w, &chunks->chunk[i]);
-  w->walk->kept = w->live;
+/* All layers backwards, or a half of it, from `live` on. */
+static void walk_back (Walker *w, const LsChunks *chunks, LsActionKind half, gint64 live,
+                       LsMemoryPeak *peak) {
+  w->live = live;
+  w->half = half;
+  w->peak = peak;
+  w->before = w->largest = w->reduced = 0;
   for (guint i = chunks->n; i-- > 0;)
     for (guint segment = 0; segment < chunks->chunk[i].segments; segment++)
       segment_backward (w, &chunks->chunk[i]);
+}
+
+/* The walk with the backward as a whole: what it leaves is nothing. */
+static void walk_once (Walker *w, const LsChunks *chunks) {
+  w->peak = &w->walk->forward;
+  for (guint i = 0; i < chunks->n; i++)
+    chunk_forward (w, &chunks->chunk[i]);
+  w->walk->kept = w->live;
+  w->forward_units = w->unit;
+  walk_back (w, chunks, LS_ACTION_BACKWARD, w->live, &w->walk->backward);
   LS_REQUIRE (w->live == 0, "%" G_GINT64_FORMAT " bytes of activations left", w->live);
+}
+
+/* The same in halves, which together leave nothing. */
+static void walk_halves (Walker *w, const LsChunks *chunks) {
+  const gint64 layers = w->walk->forward_layers;
+
+  w->unit = w->forward_units;
+  walk_back (w, chunks, LS_ACTION_INPUT, w->walk->kept, &w->walk->input);
+  w->walk->put_off = w->live;
+  w->gathered = 0;
+  walk_back (w, chunks, LS_ACTION_WEIGHT, w->live, &w->walk->weight);
+  LS_REQUIRE (w->live == 0, "%" G_GINT64_FORMAT " bytes of activations left", w->live);
+  w->walk->forward_layers = layers;
 }
 
 void ls_memory_walk (const LsStage *stage, const LsRecompute *recompute,
@@ -168,4 +220,10 @@ void ls_memory_walk (const LsStage *stage, const LsRecompute *recompute,
   walk_once (&list, chunks);
   *walk = (LsMemoryWalk){0};
   walk_once (&count, chunks);
+  const LsMemoryPeak *peak =
+      walk->forward.bytes >= walk->backward.bytes ? &walk->forward : &walk->backward;
+  walk->peak = peak->bytes;
+  walk->gathered = peak->gathered;
+  walk->reduced = peak->reduced;
+  walk_halves (&count, chunks);
 }

@@ -25,11 +25,22 @@ typedef struct {
   gboolean stops_early; /* a second forward pass runs only what the backward pass needs */
 } LsMemoryBuffers;
 
+/* Most that is live at once, buffers included, from nothing of other micro-batches; and its parts that are
+ * buffers. */
 typedef struct {
-  gint64 kept;              /* activations that live between forward and backward */
-  gint64 peak;              /* most that is live at once, buffers included, from nothing before */
-  gint64 gathered, reduced; /* the parts of the peak that are buffers */
-  gint64 forward_layers;    /* layers whose forward list ran in full, recomputation included */
+  gint64 bytes, gathered, reduced;
+} LsMemoryPeak;
+
+typedef struct {
+  gint64 kept;           /* activations that live between forward and backward */
+  gint64 put_off;        /* that live between the backward's two halves */
+  LsMemoryPeak forward;  /* from nothing */
+  LsMemoryPeak backward; /* from `kept` */
+  LsMemoryPeak input;    /* the half that makes the gradients of inputs, from `kept` */
+  LsMemoryPeak weight;   /* the other, from `put_off` */
+  gint64 peak;           /* the larger of forward and backward, and its parts */
+  gint64 gathered, reduced;
+  gint64 forward_layers; /* layers whose forward list ran in full, recomputation included */
 } LsMemoryWalk;
 
 /* `buffers` may be NULL. */

@@ -50,6 +50,23 @@ static void add_embedding_sum (LsBuilder *builder) {
              LS_PART_PIPELINE_BUBBLE);
 }
 
+/* Both devices of a mirrored pair hold the same stages, and each the gradients of its own micro-batches: of the
+ * rank's share of them. */
+static void add_mirror_sum (LsBuilder *builder) {
+  gint64 parameters = owned_parameters (builder);
+
+  if (ls_pipeline_of (builder->spec->workload)->shape == LS_SHAPE_MIRROR && parameters > 0)
+    add_sum (builder, "sum_mirrored_gradients", ls_builder_reduce_bytes (builder, parameters),
+             LS_SLOT_PIPELINE_MIRROR, LS_AXIS_PIPELINE, LS_PART_EXPOSED_PIPELINE,
+             LS_PART_PIPELINE_BUBBLE);
+}
+
+/* Does each stage update without waiting for the others? */
+static gboolean updates_alone (const LsBuilder *builder) {
+  const LsWorkload *workload = builder->spec->workload;
+  return workload->post_validation && ls_pipeline_of (workload)->parallelogram;
+}
+
 static void add_norm (LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
   gint64 parameters = owned_parameters (builder);
@@ -63,7 +80,7 @@ static void add_norm (LsBuilder *builder) {
   if (workload->layout.tensor > 1)
     add_sum (builder, "sum_gradient_norm", NORM_BYTES, LS_SLOT_TENSOR_SYNC, LS_AXIS_TENSOR,
              LS_PART_EXPOSED_TENSOR, LS_PART_STRAGGLER_WAIT);
-  if (workload->layout.pipeline > 1)
+  if (workload->layout.pipeline > 1 && !updates_alone (builder))
     add_sum (builder, "sum_gradient_norm", NORM_BYTES, LS_SLOT_PIPELINE_SYNC, LS_AXIS_PIPELINE,
              LS_PART_EXPOSED_PIPELINE, LS_PART_PIPELINE_BUBBLE);
 }
@@ -109,7 +126,7 @@ static void add_unscale (LsBuilder *builder) {
   if (parameters > 0)
     add_kernel (builder, "unscale_gradients",
                 ls_kernel_stream (builder->spec->device, bytes, (double) parameters));
-  if (workload->layout.ranks > 1)
+  if (workload->layout.ranks > 1 && !updates_alone (builder))
     add_sum (builder, "sum_overflow_flag", NORM_BYTES, LS_SLOT_WORLD, LS_AXIS_NONE, LS_PART_OTHER,
              LS_PART_STRAGGLER_WAIT);
   builder->optional = TRUE;
@@ -143,13 +160,34 @@ static void add_largest_values (LsBuilder *builder) {
   const gint64 layers = (ls_model_n_layers (workload->model) + pipeline - 1) / pipeline;
 
   if (narrow->used && narrow->recipe == LS_FP8_DELAYED && workload->layout.ranks > 1 &&
-      ls_model_has_tokens (workload->model))
+      !updates_alone (builder) && ls_model_has_tokens (workload->model))
     add_sum (builder, "sum_largest_values", NORM_BYTES * 3 * 4 * layers, LS_SLOT_WORLD,
              LS_AXIS_NONE, LS_PART_OTHER, LS_PART_STRAGGLER_WAIT);
 }
 
+void ls_optimizer_begin_step (LsBuilder *builder) {
+  if (!updates_alone (builder))
+    return;
+  LsOp op = ls_builder_memory (builder, "step_begin");
+  op.flags = LS_OP_MARK;
+  ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
+}
+
+/* All ranks meet, and the step ends. */
+static void end_step (LsBuilder *builder) {
+  LsOp op = ls_builder_collective (builder, "step_end", LS_COLLECTIVE_BARRIER, 0, LS_SLOT_WORLD,
+                                   LS_AXIS_NONE, LS_PART_OTHER);
+
+  op.flags = LS_OP_MARK;
+  op.phase = LS_PHASE_OPTIMIZER;
+  if (updates_alone (builder))
+    op.wait_part = LS_PART_PIPELINE_BUBBLE;
+  ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
+}
+
 void ls_optimizer_write (LsBuilder *builder) {
   add_embedding_sum (builder);
+  add_mirror_sum (builder);
   add_unscale (builder);
   add_norm (builder);
   add_update (builder);
@@ -158,10 +196,11 @@ void ls_optimizer_write (LsBuilder *builder) {
   add_narrow_weights (builder);
   builder->optional = FALSE;
   add_largest_values (builder);
+  if (!updates_alone (builder))
+    end_step (builder);
+}
 
-  LsOp op = ls_builder_collective (builder, "step_end", LS_COLLECTIVE_BARRIER, 0, LS_SLOT_WORLD,
-                                   LS_AXIS_NONE, LS_PART_OTHER);
-  op.flags = LS_OP_MARK;
-  op.phase = LS_PHASE_OPTIMIZER;
-  ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
+void ls_optimizer_finish (LsBuilder *builder) {
+  if (updates_alone (builder))
+    end_step (builder);
 }

@@ -21,15 +21,15 @@ static void claim_if (LsBuilder *builder, const char *name, LsMemoryKind kind, g
 static void add_static_memory (LsBuilder *builder) {
   const LsProgramSpec *spec = builder->spec;
   LsStaticMemory memory = ls_memory_static_stage (spec->workload, spec->stage);
-  gint64 sent = ls_builder_has_next (builder) ? spec->stage->boundary_bytes : 0;
-  gint64 received = ls_builder_has_previous (builder) ? spec->received_bytes : 0;
+  g_autofree gint64 *received = ls_builder_received (builder);
 
   claim_if (builder, "parameters", LS_MEMORY_PARAMETERS,
             memory.parameters_bytes + spec->stage->narrow_bytes);
   claim_if (builder, "gradients", LS_MEMORY_GRADIENTS, memory.gradients_bytes);
   claim_if (builder, "optimizer", LS_MEMORY_OPTIMIZER, memory.optimizer_bytes);
   /* An activation and its gradient towards each neighbour. */
-  claim_if (builder, "messages", LS_MEMORY_BUFFERS, 2 * (sent + received));
+  claim_if (builder, "messages", LS_MEMORY_BUFFERS,
+            ls_stage_message_bytes (spec->stage, spec->workload, spec->index, received));
 }
 
 /* A step of an asynchronous worker begins when the policy says so: how long it waits is in table 0, which
@@ -67,6 +67,7 @@ LsProgram *ls_rank_program_new (const LsProgramSpec *spec, LsTables *tables, con
 
   add_static_memory (builder);
   ls_builder_open (builder, workload->steps);
+  ls_optimizer_begin_step (builder);
   if (workload->update.active)
     add_gate (builder);
   ls_builder_delay (builder, "host",
@@ -80,5 +81,6 @@ LsProgram *ls_rank_program_new (const LsProgramSpec *spec, LsTables *tables, con
   ls_reduce_finish (builder);
   ls_optimizer_write (builder);
   ls_builder_close (builder);
+  ls_optimizer_finish (builder);
   return ls_builder_finish (builder, error);
 }

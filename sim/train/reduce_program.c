@@ -148,18 +148,18 @@ void ls_reduce_begin_section (LsBuilder *builder, gboolean last) {
 
 /* Loops that the stream of reductions shares with compute in this section. */
 static guint shared_depth (const LsBuilder *builder) {
-  return builder->reduce->when == LS_REDUCE_EVERY ? LS_LEVEL_MICROBATCH + 1 : LS_LEVEL_STEP + 1;
+  return builder->reduce->when == LS_REDUCE_EVERY ? builder->section_depth : LS_LEVEL_STEP + 1;
 }
 
 /* `waiter` waits for `target`, an operation of a segment's backward, in the segment that `segment`
  * chooses from the waiter's counters. */
 static void wait_for_segment (LsBuilder *builder, LsMark waiter, LsMark target, LsLoopMap segment) {
   gboolean every = builder->reduce->when == LS_REDUCE_EVERY;
-  gint64 last = builder->counts[LS_LEVEL_MICROBATCH] - 1;
-  const LsLoopMap maps[] = {LS_LOOP_SAME (LS_LEVEL_STEP),
-                            every ? LS_LOOP_SAME (LS_LEVEL_MICROBATCH) : LS_LOOP_AT (last),
-                            segment};
+  LsLoopMap maps[LS_MAX_LOOP_DEPTH] = {LS_LOOP_SAME (LS_LEVEL_STEP)};
 
+  for (guint level = 1; level < builder->section_depth; level++)
+    maps[level] = every ? LS_LOOP_SAME ((gint8) level) : LS_LOOP_AT (builder->counts[level] - 1);
+  maps[builder->section_depth] = segment;
   ls_program_wait (builder->program, waiter, target, maps,
                    ls_program_depth (builder->program, target));
 }
@@ -287,10 +287,10 @@ void ls_reduce_end_segment (LsBuilder *builder) {
     /* As in gather_program.c: unit i - 2 of this iteration, counted through all loops. */
     gint64 back = distance > i ? (distance - i + n - 1) / n : 0;
     gint64 unit = i - distance + back * n;
-    const LsLoopMap maps[] = {LS_LOOP_SAME (LS_LEVEL_STEP), LS_LOOP_SAME (LS_LEVEL_MICROBATCH),
-                              LS_LOOP_SHIFT (LS_LEVEL_SEGMENT, -back)};
+    LsLoopMap maps[LS_MAX_LOOP_DEPTH];
+    ls_builder_map_back (builder, back, maps);
     ls_program_wait (builder->program, g_array_index (starts, LsMark, i),
-                     g_array_index (units, LsMark, unit), maps, G_N_ELEMENTS (maps));
+                     g_array_index (units, LsMark, unit), maps, builder->depth);
   }
 }
 
@@ -307,9 +307,9 @@ void ls_reduce_end_chunk (LsBuilder *builder, const LsChunk *chunk) {
 static LsShared total_bytes (const LsBuilder *builder) {
   LsShared bytes = {0, 0};
 
-  for (guint i = 0; i < builder->chunks->n; i++)
-    bytes = plus (bytes, times (segment_bytes (builder, &builder->chunks->chunk[i]),
-                                builder->chunks->chunk[i].segments));
+  for (guint i = 0; i < builder->current->n; i++)
+    bytes = plus (bytes, times (segment_bytes (builder, &builder->current->chunk[i]),
+                                builder->current->chunk[i].segments));
   return bytes;
 }
 

@@ -2,13 +2,36 @@
 #include "train/schedule.h"
 
 #include "base/assert.h"
+#include "train/action_program.h"
 #include "train/input_program.h"
 #include "train/layer_program.h"
 #include "train/reduce_program.h"
 
+/* Schedules whose programs are written from a list of actions. */
+#define OF_ACTIONS(id, word, text) \
+  { .kind = LS_SCHEDULE_##id, .name = word, .summary = text, .build = ls_actions_build }
+static const LsSchedule interleaved = OF_ACTIONS (
+    INTERLEAVED, "interleaved-1f1b", "1F1B over several stages per device: a bubble 1/v as long");
+static const LsSchedule zb_h1 =
+    OF_ACTIONS (ZB_H1, "zb-h1", "weight gradients fill bubbles, with the memory of 1F1B");
+static const LsSchedule zb_h2 =
+    OF_ACTIONS (ZB_H2, "zb-h2", "weight gradients fill all bubbles, with twice that memory");
+static const LsSchedule zb_v =
+    OF_ACTIONS (ZB_V, "zb-v", "two stages per device, there and back: no bubbles, 1F1B's memory");
+static const LsSchedule dualpipe =
+    OF_ACTIONS (DUALPIPE, "dualpipe", "two copies of the model, fed from both ends");
+static const LsSchedule dualpipev =
+    OF_ACTIONS (DUALPIPEV, "dualpipev", "DualPipe folded: one copy on half the devices");
+
 static const LsSchedule *const schedules[LS_N_SCHEDULES] = {
     [LS_SCHEDULE_GPIPE] = &ls_schedule_gpipe,
     [LS_SCHEDULE_1F1B] = &ls_schedule_1f1b,
+    [LS_SCHEDULE_INTERLEAVED] = &interleaved,
+    [LS_SCHEDULE_ZB_H1] = &zb_h1,
+    [LS_SCHEDULE_ZB_H2] = &zb_h2,
+    [LS_SCHEDULE_ZB_V] = &zb_v,
+    [LS_SCHEDULE_DUALPIPE] = &dualpipe,
+    [LS_SCHEDULE_DUALPIPEV] = &dualpipev,
 };
 
 guint ls_schedule_count (void) {
@@ -37,11 +60,13 @@ gboolean ls_builder_has_previous (const LsBuilder *builder) {
 LsSection ls_section_forward (LsBuilder *builder, gint64 first) {
   LsSection section;
 
-  builder->microbatch = (LsLabel){(gint32) first, 1, LS_LEVEL_MICROBATCH};
+  builder->microbatch = ls_label ((gint32) first, 1, LS_LEVEL_MICROBATCH);
+  builder->section_depth = builder->depth;
   ls_input_await (builder, first);
   section.first = ls_builder_point (builder, "forward");
   if (ls_builder_has_previous (builder))
-    ls_layers_gather_boundary (builder, builder->spec->received_gather_bytes, LS_PHASE_FORWARD);
+    ls_layers_gather_boundary (builder, builder->spec->before[0]->boundary_gather_bytes,
+                               LS_PHASE_FORWARD);
   ls_layers_forward (builder);
   section.last = ls_builder_point (builder, "forward_done");
   ls_input_consumed (builder, section.last);
@@ -52,7 +77,8 @@ LsSection ls_section_forward (LsBuilder *builder, gint64 first) {
 LsSection ls_section_backward (LsBuilder *builder, gint64 first, gint step, gboolean has_last) {
   LsSection section;
 
-  builder->microbatch = (LsLabel){(gint32) first, (gint8) step, LS_LEVEL_MICROBATCH};
+  builder->microbatch = ls_label ((gint32) first, (gint8) step, LS_LEVEL_MICROBATCH);
+  builder->section_depth = builder->depth;
   ls_reduce_begin_section (builder, has_last);
   section.first = ls_builder_point (builder, "backward");
   if (ls_builder_has_next (builder))
@@ -63,6 +89,16 @@ LsSection ls_section_backward (LsBuilder *builder, gint64 first, gint step, gboo
   ls_reduce_end_section (builder);
   builder->microbatch = LS_LABEL_NONE;
   return section;
+}
+
+gint64 *ls_builder_received (const LsBuilder *builder) {
+  const LsProgramSpec *spec = builder->spec;
+  const guint n = MAX (spec->stage->n_parts, 1);
+  gint64 *received = g_new0 (gint64, n);
+
+  for (guint part = 0; part < n; part++)
+    received[part] = spec->before[part] != NULL ? spec->before[part]->boundary_bytes : 0;
+  return received;
 }
 
 static gboolean goes_to_next (LsMessage message) {
@@ -83,7 +119,8 @@ LsOp ls_message_op (LsBuilder *builder, LsMessage message, gint64 first, gint st
   gboolean next = goes_to_next (message);
   gboolean send = message == LS_SEND_FORWARD || message == LS_SEND_BACKWARD;
   gboolean forward = message == LS_SEND_FORWARD || message == LS_RECV_FORWARD;
-  gint64 bytes = next ? builder->spec->stage->boundary_bytes : builder->spec->received_bytes;
+  gint64 bytes =
+      next ? builder->spec->stage->boundary_bytes : builder->spec->before[0]->boundary_bytes;
   /* Tied to the link's group of two: the earlier stage is its position 0. */
   LsOp op = ls_builder_collective (builder, names[message], LS_COLLECTIVE_SEND_RECV, bytes,
                                    next ? LS_SLOT_PIPELINE : LS_SLOT_PIPELINE_PREVIOUS,
@@ -94,8 +131,8 @@ LsOp ls_message_op (LsBuilder *builder, LsMessage message, gint64 first, gint st
   op.peer = next ? 1 : 0;
   op.phase = forward ? LS_PHASE_FORWARD : LS_PHASE_BACKWARD;
   op.wait_part = LS_PART_PIPELINE_BUBBLE;
-  op.microbatch = looped ? (LsLabel){(gint32) first, (gint8) step, LS_LEVEL_MICROBATCH}
-                         : (LsLabel){(gint32) first, 0, -1};
+  op.microbatch = looped ? ls_label ((gint32) first, (gint8) step, LS_LEVEL_MICROBATCH)
+                         : ls_label ((gint32) first, 0, -1);
   return op;
 }
 

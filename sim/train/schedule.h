@@ -4,6 +4,7 @@
  * Model:      a schedule is a few sections, each a loop over micro-batches that runs a forward, a
  *             backward, or one of each. Messages go on two streams, one per neighbour, and pair up
  *             with the neighbour's by order.
+ *             Schedules other than GPipe and 1F1B are lists of actions (pipeline.h, action_program.h).
  *             Idle time of equal stages on a network that costs nothing: (p - 1) (t_f + t_b) in each
  *             stage, a fraction (p - 1)/m of the ideal time. source: Narayanan et al., Megatron-LM
  *             (SC21), section 2.2.
@@ -43,6 +44,8 @@ LsSection ls_section_backward (LsBuilder *builder, gint64 first, gint step, gboo
 
 gboolean ls_builder_has_next (const LsBuilder *builder);
 gboolean ls_builder_has_previous (const LsBuilder *builder);
+/* By part, the bytes that the stage before it sends (transfer full). */
+gint64 *ls_builder_received (const LsBuilder *builder);
 /* Messages: activations forward, gradients backward. */
 typedef enum { LS_SEND_FORWARD, LS_RECV_FORWARD, LS_SEND_BACKWARD, LS_RECV_BACKWARD } LsMessage;
 /* The stream that carries them, with the step's loop open. */

@@ -29,6 +29,7 @@ struct LsSimulation {
   gint64 *step_start_ps;
   guint *ended;
   /* Per rank of the engine (place): its account at the start of its job's step, what the step came to. */
+  gint64 *marked_ps; /* of each place, when its last step ended */
   gint64 *before_ps, *parts_ps;
   gint64 *before_caused_ps, *caused_ps, *peak_bytes;
   double wall_s;
@@ -104,8 +105,9 @@ static void take_account (LsSimulation *simulation, guint job, guint rank) {
   LsJobRun *run = &simulation->jobs[job];
   gint64 now_ps[LS_MAX_PARTS], *before_ps = &simulation->before_ps[rank * LS_N_PARTS];
   gint64 *parts_ps = &simulation->parts_ps[rank * LS_N_PARTS], sum_ps = 0;
-  gint64 step_ps = ls_engine_now_ps (simulation->engine) - simulation->step_start_ps[job];
+  gint64 step_ps = ls_engine_now_ps (simulation->engine) - simulation->marked_ps[rank];
 
+  simulation->marked_ps[rank] = ls_engine_now_ps (simulation->engine);
   ls_engine_account (simulation->engine, rank, now_ps);
   for (guint part = 0; part < LS_N_PARTS; part++) {
     parts_ps[part] = now_ps[part] - before_ps[part];
@@ -162,9 +164,10 @@ static void on_mark (gpointer self, guint rank, const LsOp *op, const gint32 *co
   LsSimulation *simulation = self;
   guint job = simulation->job_of_rank[simulation->ranks[rank]];
 
-  (void) op;
-  (void) counters;
   (void) t_ps;
+  /* A mark that takes no time opens a step and so ends the one before; the first opens only. */
+  if (op->kind == LS_OP_MEMORY && counters[0] == 0)
+    return;
   take_account (simulation, job, rank);
   if (++simulation->ended[job] == simulation->jobs[job].n_places)
     end_step (simulation, job);
@@ -216,6 +219,7 @@ static void choose_places (LsSimulation *simulation) {
 static void add_ranks (LsSimulation *simulation) {
   gsize n = simulation->n_places;
 
+  simulation->marked_ps = g_new0 (gint64, n);
   simulation->before_ps = g_new0 (gint64, n * LS_N_PARTS);
   simulation->parts_ps = g_new0 (gint64, n * LS_N_PARTS);
   simulation->before_caused_ps = g_new0 (gint64, n);
@@ -223,8 +227,10 @@ static void add_ranks (LsSimulation *simulation) {
   simulation->peak_bytes = g_new0 (gint64, n);
   for (guint j = 0; j < simulation->n_jobs; j++) {
     const LsJobRun *run = &simulation->jobs[j];
-    for (guint place = run->first_place; place < run->first_place + run->n_places; place++)
+    for (guint place = run->first_place; place < run->first_place + run->n_places; place++) {
       simulation->before_ps[place * LS_N_PARTS + LS_PART_OTHER] = run->start_ps;
+      simulation->marked_ps[place] = run->start_ps;
+    }
   }
 }
 
@@ -331,6 +337,7 @@ void ls_simulation_free (LsSimulation *simulation) {
   g_free (simulation->step_start_ps);
   g_free (simulation->ended);
   g_free (simulation->before_ps);
+  g_free (simulation->marked_ps);
   g_free (simulation->parts_ps);
   g_free (simulation->before_caused_ps);
   g_free (simulation->caused_ps);

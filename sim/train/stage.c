@@ -1,22 +1,22 @@
 /* Pipeline stages: which layers, in runs of equal ones.
  *
- * Model:      stage p of a transformer holds blocks [sum of layers_per_stage before p, + its own);
+ * Model:      stage s of a transformer holds blocks [sum of layers_per_stage before s, + its own);
  *             stage 0 also the embedding, the last also the head. Stages of a layer list hold its
- *             blocks, each a run of its own.
+ *             blocks, each a run of its own. A tied embedding whose two ends lie on one device (V,
+ *             MIRROR) is stored once there.
  */
 #include "train/stage.h"
 
+#include <string.h>
+
 #include "base/assert.h"
 #include "train/layer_plans.h"
+#include "train/pipeline.h"
 
 static void add_run (LsStage *stage, LsLayerPlan *plan, guint count, gint32 first,
                      gboolean is_block) {
   stage->runs = g_renew (LsLayerRun, stage->runs, stage->n_runs + 1);
   stage->runs[stage->n_runs++] = (LsLayerRun){plan, count, first, is_block};
-  stage->parameters += plan->parameters * count;
-  stage->expert_parameters += plan->expert_parameters * count;
-  stage->narrow_parameters += plan->narrow_parameters * count;
-  stage->narrow_bytes += plan->narrow_bytes * count;
 }
 
 /* What crosses to the next stage. Ranks of a tensor group hold the same activation: each sends 1/t of
@@ -28,7 +28,7 @@ static void set_boundary (LsStage *stage, const LsWorkload *workload, guint numb
 
   if (workload->layout.pipeline == 1)
     return;
-  if (number + 1 == workload->layout.pipeline) {
+  if (number + 1 == ls_workload_n_stages (workload)) {
     /* The last stage sends gradients of its input, as large as its first layer's input. */
     last = stage->runs[0].plan;
     stage->boundary_bytes = last->input_bytes;
@@ -79,14 +79,47 @@ static void add_mtp (LsStage *stage, const LsWorkload *workload, const LsAcceler
   }
 }
 
-LsStage *ls_stage_new (const LsWorkload *workload, guint number, const LsAccelerator *accelerator) {
+/* Do the model's first and last stage lie on one device? */
+static gboolean ends_meet (const LsWorkload *workload) {
+  const LsPipelineShape shape = ls_pipeline_of (workload)->shape;
+  return shape == LS_SHAPE_V || shape == LS_SHAPE_MIRROR;
+}
+
+/* The copy of a tied embedding at the model's end. */
+static void tie_embedding (LsStage *stage, const LsWorkload *workload, gboolean last) {
+  const gint64 elements =
+      workload->vocab / workload->layout.tensor * workload->model->transformer.hidden;
+
+  if (!ends_meet (workload))
+    stage->embedding_gradient_elements = elements;
+  for (guint i = 0; ends_meet (workload) && last && i < stage->n_runs; i++)
+    if (strcmp (stage->runs[i].plan->name, "head") == 0) {
+      stage->runs[i].plan->parameters -= elements;
+      return;
+    }
+}
+
+static void count_parameters (LsStage *stage) {
+  for (guint i = 0; i < stage->n_runs; i++) {
+    const LsLayerRun *run = &stage->runs[i];
+
+    stage->parameters += run->plan->parameters * run->count;
+    stage->expert_parameters += run->plan->expert_parameters * run->count;
+    stage->narrow_parameters += run->plan->narrow_parameters * run->count;
+    stage->narrow_bytes += run->plan->narrow_bytes * run->count;
+  }
+}
+
+LsStage *ls_stage_new_part (const LsWorkload *workload, guint number,
+                            const LsAccelerator *accelerator) {
   LsStage *stage = g_new0 (LsStage, 1);
   const LsModel *model = workload->model;
-  const gboolean last = number + 1 == workload->layout.pipeline;
+  const guint stages = ls_workload_n_stages (workload);
+  const gboolean last = number + 1 == stages;
   const guint count = workload->layers_per_stage[number];
   gint32 first = 0;
 
-  LS_REQUIRE (number < workload->layout.pipeline, "stage %u", number);
+  LS_REQUIRE (number < stages, "stage %u", number);
   for (guint i = 0; i < number; i++)
     first += (gint32) workload->layers_per_stage[i];
   if (model->kind == LS_MODEL_LAYERS) {
@@ -103,19 +136,69 @@ LsStage *ls_stage_new (const LsWorkload *workload, guint number, const LsAcceler
       add_mtp (stage, workload, accelerator);
     if (model->transformer.tied_embeddings && workload->layout.pipeline > 1 &&
         (number == 0 || last))
-      stage->embedding_gradient_elements =
-          workload->vocab / workload->layout.tensor * model->transformer.hidden;
+      tie_embedding (stage, workload, last);
   }
   LS_REQUIRE (stage->n_runs > 0, "stage %u has no layer", number);
+  count_parameters (stage);
   set_boundary (stage, workload, number);
   return stage;
+}
+
+LsStage *ls_stage_new_of_parts (LsStage **parts, guint n_parts) {
+  LsStage *stage = g_new0 (LsStage, 1);
+
+  stage->parts = parts;
+  stage->n_parts = n_parts;
+  for (guint i = 0; i < n_parts; i++) {
+    for (guint run = 0; run < parts[i]->n_runs; run++) {
+      stage->runs = g_renew (LsLayerRun, stage->runs, stage->n_runs + 1);
+      stage->runs[stage->n_runs++] = parts[i]->runs[run];
+    }
+    stage->embedding_gradient_elements += parts[i]->embedding_gradient_elements;
+  }
+  count_parameters (stage);
+  return stage;
+}
+
+LsStage *ls_stage_new (const LsWorkload *workload, guint device, const LsAccelerator *accelerator) {
+  const guint n = ls_workload_n_parts (workload);
+
+  LS_REQUIRE (device < workload->layout.pipeline, "device %u", device);
+  if (n == 1)
+    return ls_stage_new_part (workload, device, accelerator);
+  LsStage **parts = g_new (LsStage *, n);
+  for (guint part = 0; part < n; part++)
+    parts[part] =
+        ls_stage_new_part (workload, ls_workload_stage_of (workload, device, part), accelerator);
+  return ls_stage_new_of_parts (parts, n);
+}
+
+gint64 ls_stage_message_bytes (const LsStage *stage, const LsWorkload *workload, guint device,
+                               const gint64 *received_bytes) {
+  const LsPipeline *pipeline = ls_pipeline_of (workload);
+  const LsPipelineSize size = ls_pipeline_size (workload);
+  const guint stages = ls_pipeline_n_stages (pipeline, &size);
+  gint64 bytes = 0;
+
+  for (guint part = 0; part < ls_pipeline_n_parts (pipeline, &size); part++) {
+    const LsStage *own = stage->n_parts > 0 ? stage->parts[part] : stage;
+    const guint number = ls_pipeline_stage (pipeline, &size, device, part);
+    if (number + 1 < stages && ls_pipeline_to_next (pipeline, &size, device, part) != 0)
+      bytes += own->boundary_bytes;
+    if (number > 0 && ls_pipeline_to_previous (pipeline, &size, device, part) != 0)
+      bytes += received_bytes[part];
+  }
+  return 2 * bytes;
 }
 
 void ls_stage_free (LsStage *stage) {
   if (stage == NULL)
     return;
-  for (guint i = 0; i < stage->n_runs; i++)
+  for (guint i = 0; i < stage->n_parts; i++)
+    ls_stage_free (stage->parts[i]);
+  for (guint i = 0; i < stage->n_runs && stage->n_parts == 0; i++)
     ls_layer_plan_free (stage->runs[i].plan);
+  g_free (stage->parts);
   g_free (stage->runs);
   g_free (stage);
 }

@@ -1,10 +1,12 @@
-/* One pipeline stage of a workload: its layers, planned for one accelerator.
+/* What one device of a pipeline holds of a workload: its layers, planned for one accelerator.
  *
  * Model:      a stage is a sequence of runs of equal layers. The embedding is the first run of the
- *             first stage and the head with the loss the last run of the last stage.
- * Cost:       plans are built once per kind of layer, whatever the number of layers.
+ *             first stage of the model and the head with the loss the last run of the last stage. A
+ *             device with several stages (pipeline.h) holds them as parts, and all their runs in the
+ *             order of the parts.
+ * Cost:       plans are built once per kind of layer and part, whatever the number of layers.
  *
- * Ownership: a stage owns its runs and their plans.
+ * Ownership: a stage owns its runs, their plans and its parts.
  */
 #pragma once
 
@@ -20,9 +22,12 @@ typedef struct {
   gboolean is_block; /* may be recomputed */
 } LsLayerRun;
 
-typedef struct {
+typedef struct LsStage LsStage;
+struct LsStage {
   guint n_runs;
   LsLayerRun *runs;
+  guint n_parts;            /* 0: it is one stage of the model; */
+  LsStage **parts;          /* else these; their boundaries count, not its own */
   gint64 parameters;        /* on one rank of the stage, before ZeRO, without the next */
   gint64 expert_parameters; /* of routed experts on it */
   gint64 narrow_parameters; /* of them, linear maps that multiply in a narrow format, and */
@@ -31,9 +36,19 @@ typedef struct {
   gint64 boundary_gather_bytes; /* tensor all-gather (total) that the receiver runs to make the
                                  * boundary whole again (scatter/gather of SC21, 4.1); 0: none */
   gint64
-      embedding_gradient_elements; /* tied embeddings on two stages: to be summed over them; else 0 */
-} LsStage;
+      embedding_gradient_elements; /* tied embeddings on two devices: to be summed over them; else 0 */
+};
 
-LsStage *ls_stage_new (const LsWorkload *workload, guint stage, const LsAccelerator *accelerator);
+/* Of a device, by its place in the pipeline. */
+LsStage *ls_stage_new (const LsWorkload *workload, guint device, const LsAccelerator *accelerator);
+/* One stage of the model. */
+LsStage *ls_stage_new_part (const LsWorkload *workload, guint number,
+                            const LsAccelerator *accelerator);
+/* A device's stage from its parts (takes the array and what is in it). */
+LsStage *ls_stage_new_of_parts (LsStage **parts, guint n_parts);
+/* Activations and gradients to and from neighbours for which a device has buffers: one of each per part and
+ * neighbour; `received_bytes` by part, what the stage before sends. */
+gint64 ls_stage_message_bytes (const LsStage *stage, const LsWorkload *workload, guint device,
+                               const gint64 *received_bytes);
 void ls_stage_free (LsStage *stage);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsStage, ls_stage_free)

@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "train/flops.h"
+#include "train/pipeline.h"
 #include "train/traffic.h"
 
 #define NAME_ENTRY(id, name) name,
@@ -38,6 +39,8 @@ LsWorkload *ls_workload_new_default (LsModel *model, guint ranks) {
   workload->global_batch = ranks;
   workload->seq_len = model->kind == LS_MODEL_TRANSFORMER ? model->transformer.max_seq : 1;
   workload->schedule = LS_SCHEDULE_1F1B;
+  workload->virtual_stages = 1;
+  workload->post_validation = TRUE;
   workload->zero = (LsZero){.overlap = TRUE, .bucket_bytes = 200000000, .prefetch = 1};
   workload->recompute = (LsRecompute){.every = 1, .layers = G_MAXINT64};
   workload->optimizer = (LsOptimizer){.kind = LS_OPTIMIZER_ADAMW};
@@ -62,7 +65,7 @@ LsWorkload *ls_workload_copy (const LsWorkload *workload) {
                  workload->microbatches_of != NULL ? workload->layout.data * sizeof (gint64) : 0);
   copy->layers_per_stage = g_memdup2 (
       workload->layers_per_stage,
-      workload->layers_per_stage != NULL ? workload->layout.pipeline * sizeof (guint) : 0);
+      workload->layers_per_stage != NULL ? ls_workload_n_stages (workload) * sizeof (guint) : 0);
   return copy;
 }
 
@@ -171,15 +174,15 @@ static gboolean resolve_model (LsWorkload *workload, GError **error) {
 
 /* Layers dealt evenly. A transformer's must divide; blocks of a layer list need not. */
 static gboolean resolve_stages (LsWorkload *workload, GError **error) {
-  const guint stages = workload->layout.pipeline, layers = ls_model_n_layers (workload->model);
+  const guint stages = ls_workload_n_stages (workload),
+              layers = ls_model_n_layers (workload->model);
   guint sum = 0;
 
   if (workload->layers_per_stage == NULL) {
     if (layers < stages ||
         (workload->model->kind == LS_MODEL_TRANSFORMER && layers % stages != 0)) {
       g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
-                   "pipeline %u does not divide the %u layers; give layers_per_stage", stages,
-                   layers);
+                   "%u stages do not divide the %u layers; give layers_per_stage", stages, layers);
       return FALSE;
     }
     workload->layers_per_stage = g_new (guint, stages);
@@ -220,11 +223,30 @@ static gboolean resolve_batch (LsWorkload *workload, GError **error) {
   return TRUE;
 }
 
+/* For the micro-batches of every replica. */
+static gboolean resolve_schedule (const LsWorkload *workload, GError **error) {
+  const LsPipeline *pipeline = ls_pipeline_of (workload);
+
+  for (guint data = 0; data < workload->layout.data; data++) {
+    LsPipelineSize size = ls_pipeline_size (workload);
+    size.microbatches = ls_workload_microbatches (workload, data);
+    const char *fault = ls_pipeline_fault (pipeline, &size);
+    if (fault == NULL)
+      continue;
+    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+                 "schedule %s %s; there are %" G_GINT64_FORMAT " and %u devices",
+                 ls_schedule_name (workload->schedule), fault, size.microbatches, size.devices);
+    return FALSE;
+  }
+  return TRUE;
+}
+
 gboolean ls_workload_resolve (LsWorkload *workload, GError **error) {
   if (workload->layout.tensor == 1)
     workload->sequence_parallel = FALSE;
   return resolve_layout (workload, error) && resolve_model (workload, error) &&
-         resolve_stages (workload, error) && resolve_batch (workload, error);
+         resolve_stages (workload, error) && resolve_batch (workload, error) &&
+         resolve_schedule (workload, error);
 }
 
 guint ls_workload_shards (const LsWorkload *workload) {
@@ -245,11 +267,19 @@ gint64 ls_workload_microbatches (const LsWorkload *workload, guint data) {
                                            : workload->microbatches;
 }
 
-gint64 ls_workload_in_flight (const LsWorkload *workload, guint stage) {
-  const gint64 depth = (gint64) workload->layout.pipeline - stage;
+guint ls_workload_n_stages (const LsWorkload *workload) {
+  const LsPipelineSize size = ls_pipeline_size (workload);
+  return ls_pipeline_n_stages (ls_pipeline_of (workload), &size);
+}
 
-  return workload->schedule == LS_SCHEDULE_GPIPE ? workload->microbatches
-                                                 : MIN (depth, workload->microbatches);
+guint ls_workload_n_parts (const LsWorkload *workload) {
+  const LsPipelineSize size = ls_pipeline_size (workload);
+  return ls_pipeline_n_parts (ls_pipeline_of (workload), &size);
+}
+
+guint ls_workload_stage_of (const LsWorkload *workload, guint device, guint part) {
+  const LsPipelineSize size = ls_pipeline_size (workload);
+  return ls_pipeline_stage (ls_pipeline_of (workload), &size, device, part);
 }
 
 /* Moments that the optimizer keeps per parameter. */

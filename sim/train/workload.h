@@ -18,9 +18,15 @@
 #include "train/update_plan.h"
 
 /* Words of a scenario; X(ID, "word"). */
-#define LS_SCHEDULES(X)                                     \
-  X (GPIPE, "gpipe") /* all forwards, then all backwards */ \
-  X (1F1B, "1f1b")   /* warm-up, one forward one backward, drain */
+#define LS_SCHEDULES(X)                                                              \
+  X (GPIPE, "gpipe")                  /* all forwards, then all backwards */         \
+  X (1F1B, "1f1b")                    /* warm-up, one forward one backward, drain */ \
+  X (INTERLEAVED, "interleaved-1f1b") /* the same with several stages per device */  \
+  X (ZB_H1, "zb-h1")                  /* backward in two halves, memory of 1F1B */   \
+  X (ZB_H2, "zb-h2")                  /* the same with twice its memory */           \
+  X (ZB_V, "zb-v")                    /* two stages per device, there and back */    \
+  X (DUALPIPE, "dualpipe")            /* two copies of the model, from both ends */  \
+  X (DUALPIPEV, "dualpipev")          /* DualPipe folded: one copy, half the devices */
 #define LS_RECOMPUTE_MODES(X)                                           \
   X (NONE, "none")                                                      \
   X (SELECTIVE, "selective") /* only the attention core is run again */ \
@@ -102,8 +108,13 @@ typedef struct {
   gint64 seq_len;                   /* tokens per sample; 1 for models without tokens */
   gboolean sequence_parallel;
   LsScheduleKind schedule;
-  guint *layers_per_stage; /* layout.pipeline entries, sum ls_model_n_layers() */
-  gint64 vocab;            /* of the model, padded so that tensor divides it; 0 for layer lists */
+  guint virtual_stages;     /* stages per device of interleaved 1F1B; 0 and 1: one */
+  gboolean post_validation; /* zero-bubble: the update does not wait for the global gradient norm */
+  guint
+      *layers_per_stage; /* one per stage of the model, in the model's order (pipeline.h): pipeline
+                             * entries, or as many times more as devices have stages; sum
+                             * ls_model_n_layers() */
+  gint64 vocab;          /* of the model, padded so that tensor divides it; 0 for layer lists */
   LsZero zero;
   LsRecompute recompute;
   LsOptimizer optimizer;
@@ -139,9 +150,11 @@ const char *ls_workload_unsplit (const LsWorkload *workload, gint64 *size);
  * 2023 (Lion, arXiv 2302.06675), Shazeer and Stern 2018 (Adafactor, arXiv 1804.04235). */
 guint ls_optimizer_moments (const LsOptimizer *optimizer);
 
-/* Micro-batches whose activations stage `stage` holds at once. GPipe m; 1F1B min (p - stage, m).
- * source: Narayanan et al., SC21, section 2.2. */
-gint64 ls_workload_in_flight (const LsWorkload *workload, guint stage);
+/* Stages that the model is cut into, and stages per device (1 but with interleaving, V and DualPipe). */
+guint ls_workload_n_stages (const LsWorkload *workload);
+guint ls_workload_n_parts (const LsWorkload *workload);
+/* Stage of a device's part. */
+guint ls_workload_stage_of (const LsWorkload *workload, guint device, guint part);
 /* Bytes that one optimizer update reads and writes per parameter that the rank owns. */
 double ls_workload_optimizer_traffic (const LsWorkload *workload);
 /* FLOPs of one step over all ranks: the model's (no recompute, attention in full). */

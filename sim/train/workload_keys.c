@@ -44,8 +44,7 @@ static const char *const auto_word[] = {"auto", NULL};
 static const char *const all_word[] = {"all", NULL};
 static const char *const shares[] = {LS_SHARES (NAME_OF) NULL};
 static const char *const schedules[] = {LS_SCHEDULES (NAME_OF) NULL};
-static const char *const schedules_later[] = {
-    "interleaved-1f1b", "zb-h1", "zb-h2", "zb-v", "dualpipe", "dualpipev", "v-half", "v-min", NULL};
+static const char *const schedules_later[] = {"v-half", "v-min", NULL};
 static const char *const axes[] = {"tensor", "context", "expert", "data", "pipeline", NULL};
 static const char *const recompute_modes[] = {LS_RECOMPUTE_MODES (NAME_OF) NULL};
 static const char *const recompute_later[] = {"fit", NULL};
@@ -580,7 +579,10 @@ const LsConfigKey ls_workload_keys[] = {
      .maximum = LARGEST,
      .flags = LS_CONFIG_LIST,
      .when = "only with parallel.pipeline > 1",
-     .meaning = "layers of each stage; dealt evenly if not given"},
+     .meaning =
+         "layers of each stage in the model's order; with virtual_stages v, pipeline x v numbers "
+         "(number c x pipeline + d is the c-th stage of device d), with zb-v and dualpipev 2 x "
+         "pipeline; dealt evenly if not given"},
     {.path = W "parallel.order",
      .type = LS_CONFIG_WORD,
      .choices = axes,
@@ -605,7 +607,22 @@ const LsConfigKey ls_workload_keys[] = {
      .default_text = "auto",
      .source = "Megatron-LM: as parallel.tensor",
      .meaning = "ranks that split each expert; auto: as parallel.tensor"},
-    LATER_ONE ("parallel.virtual_stages", "interleaved pipelines", "stages per rank"),
+    {.path = W "parallel.virtual_stages",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = 256,
+     .default_text = "1",
+     .source = "no interleaving",
+     .when = "only with parallel.schedule interleaved-1f1b",
+     .meaning = "stages of each device; the model is cut into pipeline times as many"},
+    {.path = W "parallel.post_validation",
+     .type = LS_CONFIG_BOOLEAN,
+     .default_text = "true",
+     .source = "Qi et al. 2023 (arXiv 2401.10241), section 4",
+     .when = "only with parallel.schedule zb-h1, zb-h2, zb-v",
+     .meaning =
+         "each stage updates as soon as its gradients are there and the global norm is checked "
+         "afterwards; false: all stages meet for the norm before the update"},
 
     /* ZeRO. */
     {.path = W "zero",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "train/pipeline.h"
 #include "train/placement.h"
 #include "train/workload_reader.h"
 
@@ -56,13 +57,20 @@ static void read_order (LsWorkloadReader *r) {
 
 static void read_layers_per_stage (LsWorkloadReader *r) {
   const char *const path = W "parallel.layers_per_stage";
-  const guint stages = r->workload->layout.pipeline;
+  const guint stages = ls_workload_n_stages (r->workload);
   const guint n = ls_config_get_length (r->config, path);
 
   if (!ls_reader_has (r, path))
     return;
   if (n != stages) {
-    ls_reader_fault (r, path, "has %u numbers for %u pipeline stages", n, stages);
+    if (ls_workload_n_parts (r->workload) == 1 || stages == r->workload->layout.pipeline)
+      ls_reader_fault (r, path, "has %u numbers for %u pipeline stages", n, stages);
+    else
+      ls_reader_fault (r, path,
+                       "has %u numbers; schedule %s cuts the model into %u stages, %u for each of "
+                       "the %u devices, in the model's order",
+                       n, ls_schedule_name (r->workload->schedule), stages,
+                       stages / r->workload->layout.pipeline, r->workload->layout.pipeline);
     return;
   }
   r->workload->layers_per_stage = g_new0 (guint, n);
@@ -133,7 +141,7 @@ static void check_tensor (LsWorkloadReader *r) {
 }
 
 static void check_pipeline (LsWorkloadReader *r) {
-  const guint stages = r->workload->layout.pipeline,
+  const guint stages = ls_workload_n_stages (r->workload),
               layers = ls_model_n_layers (r->workload->model);
   const guint *given = r->workload->layers_per_stage;
   guint64 sum = 0;
@@ -207,6 +215,51 @@ static void check_experts (LsWorkloadReader *r) {
       layout->expert, split, there, legal);
 }
 
+/* `schedule` and what goes with it. */
+static void read_schedule (LsWorkloadReader *r) {
+  LsWorkload *w = r->workload;
+  const char *const stages = W "parallel.virtual_stages", *const post =
+                                                              W "parallel.post_validation";
+
+  w->schedule =
+      (LsScheduleKind) ls_reader_word (r, W "parallel.schedule", schedule_word, LS_N_SCHEDULES);
+  w->virtual_stages = (guint) ls_config_get_int (r->config, stages);
+  w->post_validation = ls_config_get_bool (r->config, post);
+  if (w->layout.pipeline == 1) {
+    ls_reader_no_effect (r, W "parallel.schedule", "parallel.pipeline is 1");
+    ls_reader_no_effect (r, stages, "parallel.pipeline is 1");
+    ls_reader_no_effect (r, post, "parallel.pipeline is 1");
+    return;
+  }
+  if (w->schedule != LS_SCHEDULE_INTERLEAVED) {
+    if (w->virtual_stages > 1)
+      ls_reader_fault (r, stages, "%u needs schedule interleaved-1f1b; %s has %u per device",
+                       w->virtual_stages, ls_schedule_name (w->schedule), ls_workload_n_parts (w));
+    w->virtual_stages = 1;
+  }
+  if (!ls_pipeline_get (w->schedule)->parallelogram)
+    ls_reader_no_effect (r, post, "only with schedules zb-h1, zb-h2 and zb-v");
+}
+
+/* What a schedule asks of the number of micro-batches. */
+void ls_reader_check_schedule (LsWorkloadReader *r) {
+  const LsWorkload *w = r->workload;
+  const LsPipeline *pipeline = ls_pipeline_of (w);
+  const gint64 one = w->micro_batch * (gint64) w->layout.data;
+  LsPipelineSize size = ls_pipeline_size (w);
+  const char *fault = NULL;
+
+  if (!r->fine || w->microbatches_of != NULL)
+    return;
+  size.microbatches = w->global_batch / one;
+  fault = ls_pipeline_fault (pipeline, &size);
+  if (fault != NULL)
+    ls_reader_fault (
+        r, W "parallel.schedule",
+        "%s %s: batch.global %" G_GINT64_FORMAT " makes %" G_GINT64_FORMAT " on a pipeline of %u",
+        ls_schedule_name (w->schedule), fault, w->global_batch, size.microbatches, size.devices);
+}
+
 /* More ranks than GPUs of the placement. */
 static gboolean refuse_size (LsWorkloadReader *r, gint64 data, gint64 gpus) {
   const LsLayout *layout = &r->workload->layout;
@@ -273,8 +326,7 @@ void ls_reader_parallel (LsWorkloadReader *r) {
   w->layout = ls_layout ((guint) ls_config_get_int (r->config, W "parallel.tensor"), 1,
                          (guint) ls_config_get_int (r->config, W "parallel.pipeline"));
   w->sequence_parallel = ls_config_get_bool (r->config, W "parallel.sequence_parallel");
-  w->schedule =
-      (LsScheduleKind) ls_reader_word (r, W "parallel.schedule", schedule_word, LS_N_SCHEDULES);
+  read_schedule (r);
   w->layout.expert = (guint) ls_config_get_int (r->config, W "parallel.expert");
   if (!ls_config_is_word (r->config, W "parallel.expert_tensor", "auto"))
     w->layout.expert_tensor = (guint) ls_config_get_int (r->config, W "parallel.expert_tensor");
@@ -283,8 +335,6 @@ void ls_reader_parallel (LsWorkloadReader *r) {
     ls_reader_no_effect (r, W "parallel.sequence_parallel", "parallel.tensor is 1");
     w->sequence_parallel = FALSE;
   }
-  if (w->layout.pipeline == 1)
-    ls_reader_no_effect (r, W "parallel.schedule", "parallel.pipeline is 1");
   if (!ls_workload_has_experts (w)) {
     ls_reader_no_effect (r, W "parallel.expert", "the model has no experts");
     ls_reader_no_effect (r, W "parallel.expert_tensor", "the model has no experts");

@@ -452,6 +452,7 @@ static void read_all (LsWorkloadReader *r) {
   ls_reader_parallel (r);
   read_batch (r);
   ls_reader_check_zero (r);
+  ls_reader_check_schedule (r);
   check_formats (r);
   r->workload->steps = ls_config_get_int (r->config, W "stop.steps");
   if (is_too_large (r->workload))

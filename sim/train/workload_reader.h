@@ -25,6 +25,8 @@ guint ls_reader_word (LsWorkloadReader *r, const char *path, const char *(*name)
 
 /* `workload.parallel`: sizes, order, stages; against model, sequence and cluster. */
 void ls_reader_parallel (LsWorkloadReader *r);
+/* What the schedule asks of the number of micro-batches. */
+void ls_reader_check_schedule (LsWorkloadReader *r);
 /* A workload of model.kind traffic; `seed` is the job's own. */
 LsWorkload *ls_traffic_workload_new (LsConfig *config, const LsCluster *cluster, guint64 seed,
                                      LsConfigErrors *errors);

@@ -113,7 +113,7 @@ static LsOp op_of (LsOpKind kind, LsKind trace_kind, LsAxis axis, guint32 name) 
   op.axis = (guint8) axis;
   op.phase = LS_PHASE_FORWARD;
   op.name = name;
-  op.microbatch = (LsLabel){0, 1, 1};
+  op.microbatch = ls_label (0, 1, 1);
   return op;
 }
 
@@ -170,7 +170,7 @@ static void play_kernels (Player *player, guint rank, gint64 recv_end_ps) {
         9 * LS_PS_PER_US + 617 +
         (gint64) (ls_random_hash (player->run->seed, rank, (guint64) state->ordinal[COMPUTE]) %
                   2000003);
-    op.layer = (LsLabel){(gint32) k, 0, -1};
+    op.layer = ls_label ((gint32) k, 0, -1);
     LsOpRecord record = record_of (player, rank, COMPUTE, &op, ready_ps, ready_ps,
                                    ready_ps + alone_ps + (k == 0 ? 1234567 : 0));
     record.alone_ps = alone_ps;

@@ -29,6 +29,8 @@ LsWorkload *test_workload (guint tensor, guint data, guint pipeline, guint layer
   workload->microbatches = m;
   workload->seq_len = 1;
   workload->schedule = LS_SCHEDULE_1F1B;
+  workload->virtual_stages = 1;
+  workload->post_validation = TRUE;
   workload->layers_per_stage = g_new0 (guint, pipeline);
   for (guint stage = 0; stage < pipeline; stage++)
     workload->layers_per_stage[stage] = layers / pipeline;
@@ -37,6 +39,19 @@ LsWorkload *test_workload (guint tensor, guint data, guint pipeline, guint layer
   workload->optimizer.kind = LS_OPTIMIZER_ADAM;
   workload->steps = 2;
   return workload;
+}
+
+void test_set_schedule (LsWorkload *workload, LsScheduleKind kind, guint virtual_stages) {
+  guint layers = 0;
+
+  for (guint stage = 0; stage < ls_workload_n_stages (workload); stage++)
+    layers += workload->layers_per_stage[stage];
+  workload->schedule = kind;
+  workload->virtual_stages = virtual_stages;
+  const guint stages = ls_workload_n_stages (workload);
+  workload->layers_per_stage = g_renew (guint, workload->layers_per_stage, stages);
+  for (guint stage = 0; stage < stages; stage++)
+    workload->layers_per_stage[stage] = layers / stages;
 }
 
 static LsLayerOp kernel (const char *name, gint64 ps, gint64 saved_bytes, LsPhaseName phase) {
@@ -63,9 +78,14 @@ static LsLayerPlan *new_plan (const TestLayer *layer, guint tensor) {
   plan->forward[plan->n_forward] =
       kernel ("core", layer->forward_ps - half_ps, half_bytes, LS_PHASE_FORWARD);
   plan->forward[plan->n_forward++].core = TRUE;
-  plan->backward = g_new0 (LsLayerOp, 3);
+  plan->backward = g_new0 (LsLayerOp, 4);
   plan->backward[plan->n_backward++] =
-      kernel ("gradient", layer->backward_ps, 0, LS_PHASE_BACKWARD);
+      kernel ("gradient", layer->backward_ps - layer->weight_ps, 0, LS_PHASE_BACKWARD);
+  if (layer->weight_ps > 0) {
+    plan->backward[plan->n_backward] =
+        kernel ("weights", layer->weight_ps, 0, LS_PHASE_WEIGHT_GRAD);
+    plan->backward[plan->n_backward++].operand_bytes = layer->put_off_bytes;
+  }
   if (layer->tensor_collectives && tensor > 1) {
     plan->forward[plan->n_forward++] = reduce;
     plan->backward[plan->n_backward++] = reduce;
@@ -77,12 +97,9 @@ static LsLayerPlan *new_plan (const TestLayer *layer, guint tensor) {
   return plan;
 }
 
-static LsStage *new_stage (gpointer self, const LsWorkload *workload, guint index,
-                           const LsAccelerator *accelerator) {
-  const TestRun *run = self;
+static LsStage *new_part (const TestRun *run, const LsWorkload *workload, guint index) {
   LsStage *stage = g_new0 (LsStage, 1);
 
-  (void) accelerator;
   stage->n_runs = 1;
   stage->runs = g_new0 (LsLayerRun, 1);
   stage->runs[0] = (LsLayerRun){.plan = new_plan (&run->layer, workload->layout.tensor),
@@ -93,6 +110,20 @@ static LsStage *new_stage (gpointer self, const LsWorkload *workload, guint inde
   stage->parameters = run->layer.parameters * workload->layers_per_stage[index];
   stage->boundary_bytes = run->layer.boundary_bytes;
   return stage;
+}
+
+static LsStage *new_stage (gpointer self, const LsWorkload *workload, guint device,
+                           const LsAccelerator *accelerator) {
+  const TestRun *run = self;
+  const guint n = ls_workload_n_parts (workload);
+
+  (void) accelerator;
+  if (n == 1)
+    return new_part (run, workload, device);
+  LsStage **parts = g_new (LsStage *, n);
+  for (guint part = 0; part < n; part++)
+    parts[part] = new_part (run, workload, ls_workload_stage_of (workload, device, part));
+  return ls_stage_new_of_parts (parts, n);
 }
 
 /* A transfer of `wire_bytes` per member at the network's latency and rate. */

@@ -10,6 +10,8 @@
 
 typedef struct {
   gint64 forward_ps, backward_ps; /* of one layer */
+  gint64 weight_ps;               /* of backward_ps, what may be put off */
+  gint64 put_off_bytes;           /* held for it */
   gint64 saved_bytes;             /* per layer, in two halves: the second is the attention core */
   gint64 input_bytes;
   gint64 parameters; /* per layer */
@@ -35,6 +37,8 @@ typedef struct {
 /* t x d x p ranks, `layers` layers in all, m micro-batches; 16-bit parameters, fp32 gradients and
  * Adam: fields may be changed before test_run(). */
 LsWorkload *test_workload (guint tensor, guint data, guint pipeline, guint layers, gint64 m);
+/* Another schedule; the workload's layers are dealt evenly to its stages. */
+void test_set_schedule (LsWorkload *workload, LsScheduleKind kind, guint virtual_stages);
 /* Builds and runs to the end; takes the workload. */
 TestRun *test_run (LsWorkload *workload, const TestLayer *layer, const TestNet *net);
 void test_run_free (TestRun *run);

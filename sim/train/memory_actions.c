@@ -1,0 +1,71 @@
+/* Activations over a list of actions; see memory_actions.h. */
+#include "train/memory_actions.h"
+
+typedef struct {
+  gint64 live;
+  LsMemoryPeak peak;
+} Count;
+
+/* An action that finds `from` of its own micro-batch and leaves `to`. */
+static void act (Count *count, gint64 from, const LsMemoryPeak *own, gint64 to) {
+  const gint64 sum = count->live - from + own->bytes;
+
+  if (sum > count->peak.bytes)
+    count->peak = (LsMemoryPeak){sum, own->gathered, own->reduced};
+  count->live += to - from;
+}
+
+static void act_on (Count *count, LsActionKind kind, const LsMemoryWalk *walk) {
+  switch (kind) {
+  case LS_ACTION_FORWARD:
+    act (count, 0, &walk->forward, walk->kept);
+    break;
+  case LS_ACTION_INPUT:
+    act (count, walk->kept, &walk->input, walk->put_off);
+    break;
+  case LS_ACTION_WEIGHT:
+    act (count, walk->put_off, &walk->weight, 0);
+    break;
+  case LS_ACTION_BACKWARD:
+  case LS_ACTION_PAIR:
+  default:
+    act (count, walk->kept, &walk->backward, 0);
+    break;
+  }
+}
+
+/* GPipe and 1F1B, whose lists may be long and are not needed. */
+static LsMemoryPeak simple (const LsWorkload *workload, guint device, const LsMemoryWalk *walk) {
+  const gint64 m = workload->microbatches;
+  const gboolean all = workload->schedule == LS_SCHEDULE_GPIPE && workload->layout.pipeline > 1;
+  const gint64 in_flight = all ? m : MIN ((gint64) workload->layout.pipeline - device, m);
+
+  return (LsMemoryPeak){
+      .bytes = (in_flight - 1) * walk->kept + walk->peak,
+      .gathered = walk->gathered,
+      .reduced = walk->reduced,
+  };
+}
+
+LsMemoryPeak ls_memory_actions (const LsWorkload *workload, guint device,
+                                const LsMemoryWalk *walks) {
+  const LsPipeline *pipeline = ls_pipeline_of (workload);
+  const LsPipelineSize size = ls_pipeline_size (workload);
+  Count count = {0};
+
+  if (pipeline->shape == LS_SHAPE_LINE && !pipeline->splits)
+    return simple (workload, device, walks);
+  g_autoptr (GArray) actions = ls_pipeline_actions (pipeline, &size, device);
+  for (guint i = 0; i < actions->len; i++) {
+    const LsAction *action = &g_array_index (actions, LsAction, i);
+    const LsActionKind kind = (LsActionKind) action->kind;
+
+    if (kind == LS_ACTION_PAIR) {
+      act_on (&count, LS_ACTION_FORWARD, &walks[action->part]);
+      act_on (&count, LS_ACTION_BACKWARD, &walks[action->other_part]);
+    } else {
+      act_on (&count, kind, &walks[action->part]);
+    }
+  }
+  return count.peak;
+}
