@@ -58,11 +58,12 @@ static const LsConcept concepts[] = {
     {"recompute", "Recompute every k layers", "concepts/recompute.yaml",
      "Keeping every k-th activation divides stored activations by k and costs F (2 - 1/k) of "
      "forward work.",
-     "For a chain of layers that keep one tensor each (unit: operation), and k much below the root "
-     "of the number of layers. "
-     "Blocks whose inputs are kept are run again for every k (2 F), and the segment that is run "
-     "again is live: N/k + k parts, "
-     "so a large k needs more memory again.",
+     "The work, when every k-th layer keeps all and those between are run again (unit: operation). "
+     "The memory for k well below "
+     "the root of the number of layers: the segment that is run again is live too, N/k + k - 1 "
+     "parts, least at that root. Blocks "
+     "that keep their inputs every k (unit: block) are all run again, 2 F for every k, and k = 1 "
+     "needs least but for many layers.",
      ls_concept_recompute},
     {"formats", "bf16 against fp16", "concepts/formats.yaml",
      "Both have 16 bits; bf16 has the range of fp32 and less precision. Equally fast where both "

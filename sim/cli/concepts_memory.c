@@ -89,46 +89,53 @@ void ls_concept_does_not_fit (LsConceptRun *run) {
 
 /* --- recomputation ------------------------------------------------------------------------------ */
 
-/* Bytes of activations and seconds of a step; the step that keeps all when k is 0. */
-static gboolean with_k (LsConceptRun *run, const char *unit, gint64 k, double *bytes,
-                        double *seconds) {
+/* One step that recomputes every k layers; all is kept when k is 0. */
+static gboolean with_k (LsConceptRun *run, const char *unit, gint64 k, LsSummary **summary,
+                        double *bytes) {
   g_autofree char *every = g_strdup_printf (
       "workload.recompute={mode: full, unit: %s, every: %" G_GINT64_FORMAT "}", unit, MAX (k, 1));
   const char *sets[] = {k == 0 ? "workload.recompute=none" : every, NULL};
-  g_autoptr (LsScenario) scenario = ls_concept_scenario (run, "concepts/recompute.yaml", sets);
-  g_autoptr (LsSummary) summary = ls_concept_step (run, "concepts/recompute.yaml", sets);
 
-  if (scenario == NULL || summary == NULL)
+  *summary = ls_concept_step (run, "concepts/recompute.yaml", sets);
+  if (*summary == NULL)
     return FALSE;
-  *bytes = (double) ls_scenario_fullest (scenario, 0).bytes[LS_MEMORY_ACTIVATIONS];
-  *seconds = summary->step_time_s;
+  *bytes = (double) (*summary)->memory.by_kind[LS_MEMORY_ACTIVATIONS];
   return TRUE;
 }
 
+#define N_LAYERS 16
+
 void ls_concept_recompute (LsConceptRun *run) {
   static const gint64 ks[] = {1, 2, 4, 8, 16};
-  double all_bytes, all_s, bytes, seconds;
+  static const char *const units[] = {"operation", "block"};
+  LsSummary *base;
+  double all, bytes;
 
-  if (!with_k (run, "block", 0, &all_bytes, &all_s))
+  if (!with_k (run, "block", 0, &base, &all))
     return;
-  for (guint i = 0; i < G_N_ELEMENTS (ks); i++) {
-    g_autofree char *textbook = g_strdup_printf ("%.3g %%", 100.0 / (double) ks[i]);
-    if (!with_k (run, "block", ks[i], &bytes, &seconds))
-      return;
-    ls_concept_row (run, 0, 101, 100 * bytes / all_bytes, "%", i == 0 ? "-" : textbook,
-                    "activations at the peak, blocks, k = %d", (int) ks[i]);
-    /* Backward is about twice forward, so one more forward is at most a third of a step. */
-    ls_concept_row (run, 1, 4.0 / 3 + 0.02, seconds / all_s, "x", "<= 1.33", "step");
-  }
-  for (guint i = 0; i < G_N_ELEMENTS (ks); i++) {
-    g_autofree char *textbook = g_strdup_printf ("%.3g F", 2 - 1 / (double) ks[i]);
-    ls_concept_row (run, 2 - 1 / (double) ks[i] - 1e-9, 2 - 1 / (double) ks[i] + 1e-9,
-                    ls_recompute_chain_work (16, ks[i]) / 16, "F", textbook,
-                    "forward work of a chain of 16, k = %d", (int) ks[i]);
-    g_autofree char *stored = g_strdup_printf ("%g", 16 / (double) ks[i]);
-    ls_concept_row (run, 0, 17, ls_recompute_chain_peak (16, ks[i]), "parts", stored,
-                    "live at its peak, N/k + k - 1");
-  }
+  for (guint u = 0; u < G_N_ELEMENTS (units); u++)
+    for (guint i = 0; i < G_N_ELEMENTS (ks); i++) {
+      gboolean chain = u == 0;
+      double k = (double) ks[i];
+      g_autofree char *stored = g_strdup_printf ("%.3g %%", 100 / k);
+      g_autofree char *work = g_strdup_printf ("%.3g F", 2 - 1 / k);
+      LsSummary *summary;
+      if (!with_k (run, units[u], ks[i], &summary, &bytes))
+        break;
+      /* The whole law for a chain: N/k are stored and k - 1 of the segment are live too. The head is no part of it. */
+      double share = 100 * bytes / all, law = 100 * (N_LAYERS / k + k - 1) / N_LAYERS;
+      /* Backward is twice forward, and recompute all that hfu counts beyond mfu. */
+      double forward = 3 * summary->hfu / summary->mfu - 2;
+      ls_concept_row (run, chain ? law - 1 : 0, chain ? law + 3 : 101, share, "%",
+                      chain || i > 0 ? stored : "-", "activations at the peak, %s, k = %d",
+                      chain ? "chain" : "blocks", (int) k);
+      ls_concept_row (run, chain ? 2 - 1 / k - 0.01 : 1.98, chain ? 2 - 1 / k + 0.01 : 2.01,
+                      forward, "F", work, "forward work");
+      ls_concept_row (run, 0.999, 4.0 / 3 + 0.02, summary->step_time_s / base->step_time_s, "x",
+                      "<= 1.33", "step");
+      ls_summary_free (summary);
+    }
+  ls_summary_free (base);
 }
 
 /* --- ZeRO --------------------------------------------------------------------------------------- */

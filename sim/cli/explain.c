@@ -26,6 +26,7 @@ void ls_explanation_free (LsExplanation *x) {
   ls_summary_free (x->summary);
   g_clear_pointer (&x->path, g_ptr_array_unref);
   g_clear_pointer (&x->rests, g_array_unref);
+  g_clear_pointer (&x->keys, g_array_unref);
   g_free (x);
 }
 
@@ -130,6 +131,14 @@ static gboolean simulate (LsExplanation *x, LsCli *cli, const LsScenario *scenar
     return FALSE;
   x->of_job = x->summary->n_jobs > 0 ? x->summary->jobs[x->job_index] : x->summary;
   x->step_s = ls_scene_step_s (x->summary, x->job_index);
+  if (scenario->stragglers != NULL) {
+    LsScene alike = scene;
+    alike.stragglers = NULL;
+    g_autoptr (LsSummary) without = ls_scene_run (&alike, one, ls_interrupt_flag (), error);
+    if (without == NULL)
+      return FALSE;
+    x->without_slow_s = ls_scene_step_s (without, x->job_index);
+  }
   if (!ls_sensitivity (&scene, x->job_index, x->step_s, x->factor, x->knobs, on_progress, progress,
                        ls_interrupt_flag (), error))
     return FALSE;

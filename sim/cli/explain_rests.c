@@ -99,6 +99,48 @@ static void add_software (LsExplanation *x, const LsSoftware *software) {
       add (x, software->name, is_time (&fact) ? LS_KNOB_SOFTWARE : LS_KNOB_COMPUTE, &fact);
 }
 
+/* A single value whose text can be compared. */
+static gboolean is_plain (const LsConfigKey *key) {
+  switch (key->type) {
+  case LS_CONFIG_STRING:
+  case LS_CONFIG_WORD:
+  case LS_CONFIG_INTEGER:
+  case LS_CONFIG_NUMBER:
+  case LS_CONFIG_QUANTITY:
+  case LS_CONFIG_BOOLEAN:
+    return key->default_text != NULL && key->source != NULL && key->later == NULL &&
+           (key->flags & LS_CONFIG_LIST) == 0 && strchr (key->path, '*') == NULL;
+  default:
+    return FALSE;
+  }
+}
+
+/* Keys of the job's workload that are as they would be if nobody had said anything. */
+static void add_keys (LsExplanation *x, const LsScenario *scenario) {
+  g_autofree char *self =
+      ls_config_path ("jobs", scenario->jobs[x->job_index].name, "workload", NULL);
+
+  for (guint i = 0; i < ls_config_schema_size (scenario->schema); i++) {
+    const LsConfigKey *key = ls_config_schema_row (scenario->schema, i);
+    LsRestKey rest = {.key = key};
+
+    if (!g_str_has_prefix (key->path, "workload.") || !is_plain (key))
+      continue;
+    rest.path = g_strconcat (self, key->path + strlen ("workload"), NULL);
+    if (ls_config_has (scenario->config, rest.path) &&
+        g_str_equal (ls_config_get_string (scenario->config, rest.path), key->default_text))
+      g_array_append_val (x->keys, rest);
+    else
+      g_free (rest.path);
+  }
+}
+
+static void key_clear (gpointer data) {
+  LsRestKey *rest = data;
+
+  g_free (rest->path);
+}
+
 static void rest_clear (gpointer data) {
   LsRest *rest = data;
 
@@ -128,4 +170,7 @@ void ls_explain_rests (LsExplanation *x, const LsScenario *scenario) {
     add_nic (x, set != NULL ? set->nic : NULL);
   }
   add_software (x, workload->software);
+  x->keys = g_array_new (FALSE, FALSE, sizeof (LsRestKey));
+  g_array_set_clear_func (x->keys, key_clear);
+  add_keys (x, scenario);
 }

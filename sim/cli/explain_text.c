@@ -83,6 +83,11 @@ static void append_knobs (GString *out, const LsExplanation *x) {
       any = TRUE;
     }
   g_string_append (out, any ? "\n" : "none\n");
+  if (x->without_slow_s > 0) {
+    g_autofree char *step = time_text (x->without_slow_s);
+    g_string_append_printf (out, "  without its stragglers %s: they cost %.2f %%\n", step,
+                            100 * (1 - x->without_slow_s / x->step_s));
+  }
   g_string_append_printf (out,
                           "  price     the step stays; 10 %% less for the GPUs is 10 %% less per "
                           "step, as much as a step %.1f %% shorter\n",
@@ -177,6 +182,22 @@ static void append_rests (GString *out, const LsExplanation *x, gboolean verbose
   }
 }
 
+/* Keys that nobody set, or set to what they are anyway. */
+static void append_keys (GString *out, const LsExplanation *x, gboolean verbose) {
+  guint assumed = 0;
+
+  for (guint i = 0; i < x->keys->len; i++)
+    assumed += strstr (g_array_index (x->keys, LsRestKey, i).key->source, "assum") != NULL ? 1 : 0;
+  g_string_append_printf (
+      out, "and on %u keys of the workload at their defaults, %u of them assumed%s\n", x->keys->len,
+      assumed, verbose ? ":" : "");
+  for (guint i = 0; verbose && i < x->keys->len; i++) {
+    const LsRestKey *rest = &g_array_index (x->keys, LsRestKey, i);
+    g_string_append_printf (out, "  %s = %s; %s\n", rest->path, rest->key->default_text,
+                            rest->key->source);
+  }
+}
+
 char *ls_explain_text (const LsExplanation *x, gboolean verbose) {
   GString *out = g_string_new (NULL);
 
@@ -187,6 +208,7 @@ char *ls_explain_text (const LsExplanation *x, gboolean verbose) {
   append_path (out, x);
   append_bottlenecks (out, x);
   append_rests (out, x, verbose);
+  append_keys (out, x, verbose);
   return g_string_free (out, FALSE);
 }
 
@@ -271,6 +293,17 @@ static void put_rests (LsJson *json, const LsExplanation *x) {
     ls_json_close (json);
   }
   ls_json_close (json);
+  ls_json_open_array (json, "defaults");
+  for (guint i = 0; i < x->keys->len; i++) {
+    const LsRestKey *rest = &g_array_index (x->keys, LsRestKey, i);
+
+    ls_json_open_object (json, NULL);
+    ls_json_string (json, "key", rest->path);
+    ls_json_string (json, "value", rest->key->default_text);
+    ls_json_string (json, "source", rest->key->source);
+    ls_json_close (json);
+  }
+  ls_json_close (json);
   ls_json_close (json);
 }
 
@@ -291,6 +324,8 @@ char *ls_explain_json (const LsExplanation *x, const GPtrArray *warnings) {
       ls_json_number (json, ls_part_name ((LsPart) part), x->of_job->parts_s[part]);
   ls_json_close (json);
   put_knobs (json, x);
+  if (x->without_slow_s > 0)
+    ls_json_number (json, "step_time_without_stragglers_s", x->without_slow_s);
   ls_json_open_object (json, "price");
   ls_json_number (json, "factor", 0.9);
   ls_json_number (json, "cost_of_step", 0.9);

@@ -29,6 +29,12 @@ typedef struct {
   LsFact fact;
 } LsRest;
 
+/* A key of the workload that stands at its default. */
+typedef struct {
+  char *path;
+  const LsConfigKey *key; /* of the scenario's schema, which must outlive it */
+} LsRestKey;
+
 typedef struct {
   char *name; /* of the trace's scenario */
   char *job;  /* NULL: the only one */
@@ -45,7 +51,9 @@ typedef struct {
   LsKnob order[LS_N_KNOBS]; /* by gain */
   GArray *rests;            /* LsRest */
   guint by_status[LS_N_FACT_STATUSES];
-  double usd_per_s; /* of the job's GPUs; 0: no price in the scenario */
+  GArray *keys;          /* LsRestKey */
+  double without_slow_s; /* the step without the scenario's stragglers; 0: there are none */
+  double usd_per_s;      /* of the job's GPUs; 0: no price in the scenario */
 } LsExplanation;
 
 void ls_explanation_free (LsExplanation *explanation);

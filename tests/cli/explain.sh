@@ -63,6 +63,7 @@ for x in (compute, network):
     for k in x["sensitivity"]:
         assert abs (k["gain"] - (1 - k["step_time_s"] / x["step_time_s"])) < 1e-12
         assert abs ((1 + k["worth_of_price"]) * (1 - k["gain"]) - 1) < 1e-9
+    assert any (d["key"].endswith ("zero.stage") and d["value"] == "0" and d["source"] for d in x["provenance"]["defaults"])
     gains = [k["gain"] for k in x["sensitivity"]]
     assert gains == sorted (gains, reverse = True)
 PY
@@ -71,6 +72,13 @@ grep -q "what 100 % more" text.txt || fail "--by"
 run 0 run -q --no-progress --trace steps -o steps.db compute.yaml
 run 0 explain steps.db
 says out "holds no operations"
+cat >slow.yaml <<'YAML'
+faults: {stragglers: {slow: {target: {rank: 2}, time_factor: 2}}}
+YAML
+run 0 run -q --no-progress -o slow.db network.yaml slow.yaml
+run 0 explain slow.db --verbose
+says out "without its stragglers"
+says out "zero.stage = 0; plain data parallelism"
 run 2 explain
 run 2 explain compute.yaml
 run 2 explain nowhere.db
