@@ -55,6 +55,44 @@ static LsReshard to_stage (const LsScenario *scenario, const LsCheckpointTimes *
   return one;
 }
 
+/* The job on `to` replicas; NULL: it cannot run on so many here. */
+static LsWorkload *on_replicas (const LsScenario *scenario, guint to) {
+  g_autoptr (LsWorkload) workload = ls_workload_copy (scenario->workload);
+  gint64 per_round = workload->micro_batch * to;
+
+  workload->layout.data = to;
+  workload->layout.ranks = 0;
+  workload->global_batch = (workload->global_batch + per_round - 1) / per_round * per_round;
+  g_clear_pointer (&workload->gpu_of_rank, g_free);
+  return ls_workload_resolve (workload, NULL) ? g_steal_pointer (&workload) : NULL;
+}
+
+/* What one rank holds while it restores: only for sizes that the cluster has room for. */
+static void text_ledger (GString *out, const LsScenario *scenario) {
+  guint data = scenario->workload->layout.data;
+
+  g_string_append_printf (out, "\n%-22s  %*s  %*s  %*s  %*s  %*s\n", "on a rank, restoring", WIDTH,
+                          "parameters", WIDTH, "gradients", WIDTH, "optimizer", WIDTH, "old shards",
+                          WIDTH, "of usable");
+  for (guint i = 0; i < 3; i++) {
+    guint to = i < 2 ? other_size (data, i) : data;
+    g_autoptr (LsWorkload) workload = to > 0 ? on_replicas (scenario, to) : NULL;
+    if (workload == NULL)
+      continue;
+    LsRestoreLedger ledger =
+        ls_checkpoint_restore_ledger (scenario->cluster, workload, LS_CHECKPOINT_SHARDED, data);
+    g_string_append_printf (out, "%8u -> %u replicas%*s", data, to,
+                            MAX (0, 6 - (gint) (to > 9) - (gint) (to > 99) - (gint) (to > 999)),
+                            "");
+    cell (out, (double) ledger.parameters_bytes, LS_DIMENSION_BYTES);
+    cell (out, (double) ledger.gradients_bytes, LS_DIMENSION_BYTES);
+    cell (out, (double) ledger.optimizer_bytes, LS_DIMENSION_BYTES);
+    cell (out, (double) ledger.old_shards_bytes, LS_DIMENSION_BYTES);
+    cell (out, (double) ledger.capacity_bytes, LS_DIMENSION_BYTES);
+    g_string_append (out, ledger.fits ? "  fits\n" : "  does not fit\n");
+  }
+}
+
 static void text_stages (GString *out, const LsScenario *scenario, const LsCheckpointTimes *times) {
   g_string_append_printf (out, "\n%-22s  %*s  %*s  %*s\n", "sharded, ZeRO stage", WIDTH, "stays",
                           WIDTH, "moves", WIDTH, "to one rank");
@@ -109,6 +147,7 @@ static char *as_text (const LsScenario *scenario) {
   }
   if (ls_layout_copies (&workload->layout) > 1)
     text_stages (out, scenario, &times);
+  text_ledger (out, scenario);
   return g_string_free (out, FALSE);
 }
 

@@ -211,22 +211,16 @@ static void check_sizes (LsConfig *config, LsConfigErrors *errors, const LsStepT
                           units * times->replicas_per_unit, error->message);
       return;
     }
-    LsReshardCost cost;
-    LsMemoryEstimate memory;
-    const LsAccelerator *gpu = ls_cluster_gpu (times->cluster, workload->gpu_of_rank[0]);
-    ls_memory_estimate (workload, 0, gpu, &memory);
-    ls_checkpoint_reshard (times->cluster, times->workload, times->plan->layout,
-                           times->workload->layout.data, workload->layout.data, &cost);
-    gint64 states = memory.bytes[LS_MEMORY_PARAMETERS] + memory.bytes[LS_MEMORY_GRADIENTS] +
-                    memory.bytes[LS_MEMORY_OPTIMIZER];
-    gint64 needed = MAX (memory.reserved_bytes, states + cost.temporary_bytes);
-    if (needed > memory.capacity_bytes) {
+    LsRestoreLedger ledger = ls_checkpoint_restore_ledger (
+        times->cluster, workload, times->plan->layout, times->workload->layout.data);
+    if (!ledger.fits) {
       ls_config_error_at (
           config, errors, path,
           "on %u replicas the job needs %.1f GB of the %.1f GB of a GPU, with %.1f GB "
           "of old shards while it is restored; ask for more replicas",
-          units * times->replicas_per_unit, (double) needed / 1e9,
-          (double) memory.capacity_bytes / 1e9, (double) cost.temporary_bytes / 1e9);
+          units * times->replicas_per_unit,
+          (double) MAX (ledger.total_bytes, ledger.training_bytes) / 1e9,
+          (double) ledger.capacity_bytes / 1e9, (double) ledger.old_shards_bytes / 1e9);
       return;
     }
   }

@@ -277,3 +277,23 @@ void ls_checkpoint_reshard (const LsCluster *cluster, const LsWorkload *workload
       nics->count * nics->bytes_per_s * ls_nic_set_efficiency (cluster, node, nics) / node->gpus;
   cost->us = (gint64) llround ((double) most / per_gpu_s * 1e6);
 }
+
+LsRestoreLedger ls_checkpoint_restore_ledger (const LsCluster *cluster, const LsWorkload *workload,
+                                              LsCheckpointLayout layout, guint from) {
+  LsReshardCost cost;
+  LsMemoryEstimate memory;
+  LsRestoreLedger ledger;
+
+  ls_memory_estimate (workload, 0, ls_cluster_gpu (cluster, workload->gpu_of_rank[0]), &memory);
+  ls_checkpoint_reshard (cluster, workload, layout, from, workload->layout.data, &cost);
+  ledger = (LsRestoreLedger){.parameters_bytes = memory.bytes[LS_MEMORY_PARAMETERS],
+                             .gradients_bytes = memory.bytes[LS_MEMORY_GRADIENTS],
+                             .optimizer_bytes = memory.bytes[LS_MEMORY_OPTIMIZER],
+                             .old_shards_bytes = cost.temporary_bytes,
+                             .training_bytes = memory.reserved_bytes,
+                             .capacity_bytes = memory.capacity_bytes};
+  ledger.total_bytes = ledger.parameters_bytes + ledger.gradients_bytes + ledger.optimizer_bytes +
+                       ledger.old_shards_bytes;
+  ledger.fits = MAX (ledger.total_bytes, ledger.training_bytes) <= ledger.capacity_bytes;
+  return ledger;
+}

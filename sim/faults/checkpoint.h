@@ -52,3 +52,13 @@ typedef struct {
 } LsReshardCost;
 void ls_checkpoint_reshard (const LsCluster *cluster, const LsWorkload *workload,
                             LsCheckpointLayout layout, guint from, guint to, LsReshardCost *cost);
+
+/* The ledger of a rank of stage 0 while a sharded checkpoint of `from` replicas is restored by `workload`: its
+ * states, and beside them the old shard that it sorts out. */
+typedef struct {
+  gint64 parameters_bytes, gradients_bytes, optimizer_bytes, old_shards_bytes;
+  gint64 total_bytes, training_bytes, capacity_bytes; /* training: reserved in a step */
+  gboolean fits;                                      /* both */
+} LsRestoreLedger;
+LsRestoreLedger ls_checkpoint_restore_ledger (const LsCluster *cluster, const LsWorkload *workload,
+                                              LsCheckpointLayout layout, guint from);

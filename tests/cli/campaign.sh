@@ -82,6 +82,12 @@ run 0 run tiny.yaml months.yaml failing.yaml -o m.db --set campaign.checkpoint.e
 says out "reschedule"
 run 2 run tiny.yaml months.yaml failing.yaml --trace none --set campaign.checkpoint.memory_every=5
 
+# Checkpoints of other worlds and stages, and what a rank holds while it restores.
+run 0 check tiny.yaml months.yaml --checkpoint --set workload.zero.stage=3
+says out "3 -> 1"
+says out "old shards"
+says out "fits"
+
 # Learning on the kept steps of a campaign: in its own time, with its dollars.
 cat >elastic.yaml <<'YAML'
 lockstep: 1
