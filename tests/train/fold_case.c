@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 #include "hw/nodes.h"
+#include "train/pipeline.h"
 #include "train/summary.h"
 
 static LsCluster *new_cluster (const FoldCase *test) {
@@ -199,6 +200,10 @@ FoldCase fold_random (guint64 seed) {
       .input = ls_random_below (&random, 4) == 0,
       .straggler = -1,
       .factor = 1.5};
+  const LsPipelineSize size = {test.pipeline, 1, test.microbatches};
+  const guint stages = ls_pipeline_n_stages (ls_pipeline_get (test.schedule), &size);
+  if (ls_pipeline_fault (ls_pipeline_get (test.schedule), &size) != NULL || 24 % stages != 0)
+    test.schedule = LS_SCHEDULE_1F1B; /* not for this size */
   guint ranks = test.tensor * test.data * test.pipeline;
   test.nodes = (ranks + 7) / 8 + (guint) ls_random_below (&random, 2);
   if (ls_random_below (&random, 3) == 0)

@@ -7,12 +7,16 @@
 
 #include "fold_case.h"
 #include "suite.h"
+#include "train/pipeline.h"
 
 static FoldResult compare (const FoldCase *test) {
   FoldResult result = fold_compare (test);
   g_autofree char *text = fold_describe (test);
   ck_assert_msg (result.differs == NULL, "%s: %s", text, result.differs);
-  ck_assert_msg (result.ranks == 0 || result.why == NULL, "%s: %s", text, result.why);
+  /* Devices with several stages may be neighbours in more than one way; then all ranks run. */
+  ck_assert_msg (result.ranks == 0 || result.why == NULL ||
+                     ls_pipeline_get (test->schedule)->shape != LS_SHAPE_LINE,
+                 "%s: %s", text, result.why);
   if (g_getenv ("LS_FOLD_SHOW"))
     g_printerr ("%s: %u ranks, %u classes, %" G_GUINT64_FORMAT " events, %" G_GUINT64_FORMAT "\n",
                 text, result.ranks, result.classes, result.events, result.folded_events);

@@ -2,6 +2,8 @@
  * given back, two runs agree. */
 #include "harness.h"
 
+#include "train/pipeline.h"
+
 static const TestLayer layer = {.forward_ps = 10000,
                                 .backward_ps = 20000,
                                 .saved_bytes = 1000,
@@ -42,11 +44,17 @@ static void check_run (const TestRun *run, const LsRecompute *recompute) {
   const LsWorkload *w = run->workload;
 
   for (guint rank = 0; rank < w->layout.ranks; rank++) {
-    const gint64 layers = w->layers_per_stage[run->job->coordinates[rank].stage];
-    const gint64 per_microbatch = layers * (layer.forward_ps + layer.backward_ps) +
-                                  again_of (recompute, layers) * layer.forward_ps / 1000;
-    ck_assert_int_eq (test_part_ps (run, rank, LS_PART_COMPUTE),
-                      w->steps * w->microbatches * per_microbatch);
+    const LsPipeline *pipeline = ls_pipeline_of (w);
+    const LsPipelineSize size = ls_pipeline_size (w);
+    gint64 step_ps = 0;
+    for (guint part = 0; part < ls_pipeline_n_parts (pipeline, &size); part++) {
+      const gint64 layers = w->layers_per_stage[ls_pipeline_stage (
+          pipeline, &size, run->job->coordinates[rank].stage, part)];
+      step_ps += ls_pipeline_part_microbatches (pipeline, &size) *
+                 (layers * (layer.forward_ps + layer.backward_ps) +
+                  again_of (recompute, layers) * layer.forward_ps / 1000);
+    }
+    ck_assert_int_eq (test_part_ps (run, rank, LS_PART_COMPUTE), w->steps * step_ps);
     ck_assert_int_eq (ls_engine_memory_now (run->engine, rank, LS_MEMORY_ACTIVATIONS), 0);
     ck_assert_int_eq (ls_engine_bytes_sent (run->engine, rank) > 0, w->layout.ranks > 1);
   }
@@ -59,16 +67,21 @@ START_TEST (every_combination_runs)
   const LsRecompute *recompute = &recomputes[_i % (int) G_N_ELEMENTS (recomputes)];
   const int zero = _i / (int) G_N_ELEMENTS (recomputes);
   for (guint shape = 0; shape < 16; shape++)
-    for (gint64 m = 1; m <= 5; m += 2)
+    for (gint64 m = 1; m <= 9; m += m == 5 ? 3 : 2)
       for (guint kind = 0; kind < LS_N_SCHEDULES; kind++) {
         const guint t = 1 + (shape & 1), d = 1 + ((shape >> 1) & 1), p = 1 + (shape >> 2);
-        LsWorkload *workload = test_workload (t, d, p, 3 * p, m);
+        LsWorkload *workload = test_workload (t, d, p, 6 * p, m);
         workload->zero.stage = zero;
         workload->zero.overlap = (shape + m) % 3 != 0;
         workload->zero.bucket_bytes = 700 + 900 * (gint64) kind;
         workload->zero.prefetch = m / 2;
-        workload->schedule = (LsScheduleKind) kind;
+        test_set_schedule (workload, (LsScheduleKind) kind, 3);
         workload->recompute = *recompute;
+        const LsPipelineSize size = ls_pipeline_size (workload);
+        if (ls_pipeline_fault (ls_pipeline_of (workload), &size) != NULL) {
+          ls_workload_free (workload);
+          continue;
+        }
         g_autoptr (TestRun) run = test_run (workload, &layer, shape % 2 ? &net : &free_net);
         check_run (run, recompute);
       }
