@@ -202,6 +202,9 @@ void ls_concept_formats (LsConceptRun *run) {
     ls_concept_row (run, i == 0 ? 0.0078125 : 0.0009765625, i == 0 ? 0.0078125 : 0.0009765625,
                     info->epsilon, "", steps[i], "gap above 1 of %s", info->name);
   }
+  ls_concept_row (run, 1, 1,
+                  ls_accelerator_is_native (ls_accelerator_find ("tpu-v4", NULL), LS_FORMAT_BF16),
+                  "", "1", "TPU v4 has bf16 natively");
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
     const LsAccelerator *gpu = ls_accelerator_find (rows[i].gpu, NULL);
     gboolean native = ls_accelerator_is_native (gpu, LS_FORMAT_BF16);

@@ -54,6 +54,23 @@ seven, alone = json.load(open("seven"))["jobs"]["j0"]["memory"], json.load(open(
 left = alone["capacity_bytes"] - seven["capacity_bytes"]
 assert left >= 6 * seven["reserved_bytes"], left' || fail "others hold nothing"
 
+# Copies both ways at once: one copy engine serves them one direction of PCIe, two engines both.
+cat >copies.yaml <<'YAML'
+lockstep: 1
+cluster: {node: {preset: dgx-h100, gpus: 1, nics: 1, mig: [1g.10gb, 2g.20gb@2]}}
+jobs:
+  down: {placement: {gpus: "main[0]/gpu0/mig0", share: concurrent}, workload: {model: {kind: traffic, operation: host_to_device, size: 1 GB, repeat: 2}}}
+  up: {placement: {gpus: "main[0]/gpu0/mig0", share: concurrent}, workload: {model: {kind: traffic, operation: device_to_host, size: 1 GB, repeat: 2}}}
+YAML
+sed 's/mig0/mig1/' copies.yaml >two.yaml
+run 0 run --no-progress --trace none --json copies.yaml
+cp out one
+run 0 run --no-progress --trace none --json two.yaml
+python3 -c '
+import json
+one, two = (json.load(open(f))["jobs"]["up"]["traffic"]["time_s"] for f in ("one", "out"))
+assert abs(one / two - 2) < 2e-3, (one, two)' || fail "one copy engine is not half of two"
+
 run 0 check --layout --json "$MIG/seven-slices.yaml"
 python3 -c '
 import json
