@@ -73,6 +73,9 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
 
   g_string_append_printf (out, "cluster   %u x %s in %s\n", ls_cluster_n_gpus (scenario->cluster),
                           gpu->name, nodes);
+  if (gpu->clock > 0)
+    g_string_append_printf (out, "          capped at %.0f W each: %.1f %% of their clock\n",
+                            gpu->tdp_w, 100 * gpu->clock);
   g_string_append_printf (out, "model     %s, %s parameters, %u layers\n", w->model->name,
                           parameters, ls_model_n_layers (w->model));
   if (ls_workload_has_experts (w))

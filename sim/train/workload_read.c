@@ -136,7 +136,8 @@ static void read_loss_scaling (LsWorkloadReader *r) {
                                      "interval", "threshold", "spread"};
   LsLossScaling *scaling = &r->workload->loss_scaling;
   LsLossScaleSettings *scaler = &scaling->scaler;
-  const gboolean half = r->workload->precision.compute == LS_FORMAT_FP16;
+  const gboolean timed = r->workload->model->kind == LS_MODEL_TIMED;
+  const gboolean half = r->workload->precision.compute == LS_FORMAT_FP16 && !timed;
 
   *scaler = (LsLossScaleSettings){.kind = half ? LS_LOSS_SCALE_DYNAMIC : LS_LOSS_SCALE_NONE};
   if (half && ls_reader_has (r, SCALING "kind"))
@@ -146,7 +147,9 @@ static void read_loss_scaling (LsWorkloadReader *r) {
     g_autofree char *path = g_strconcat (SCALING, keys[i], NULL);
 
     if (!half)
-      ls_reader_no_effect (r, path, "only fp16 needs its gradients scaled");
+      ls_reader_no_effect (r, path,
+                           timed ? "timed workers have no gradients to scale"
+                                 : "only fp16 needs its gradients scaled");
     else if (scaler->kind == LS_LOSS_SCALE_NONE && i > 0)
       ls_reader_no_effect (r, path, "loss_scaling.kind is none");
     else if (scaler->kind == LS_LOSS_SCALE_STATIC && i >= 2 && i <= 4)
@@ -180,6 +183,14 @@ static gboolean has_ranks (const LsWorkloadReader *r, guint group) {
 static void check_formats (LsWorkloadReader *r) {
   const char *path =
       ls_reader_has (r, W "precision.compute") ? W "precision.compute" : W "precision";
+
+  if (r->workload->precision.narrow.used && r->workload->model->kind != LS_MODEL_TRANSFORMER) {
+    ls_config_warning_at (r->config, r->errors, path,
+                          "only linear maps of transformer blocks run in %s; this model runs in %s",
+                          ls_format_name (r->workload->precision.narrow.forward),
+                          ls_format_name (r->workload->precision.compute));
+    r->workload->precision.narrow.used = FALSE;
+  }
   const LsFormat wanted = ls_precision_matmul (&r->workload->precision);
   const LsAccelerator *told = NULL;
 
@@ -473,6 +484,7 @@ static void read_timed (LsWorkloadReader *r) {
   g_autoptr (GError) error = NULL;
 
   read_precision (r);
+  read_loss_scaling (r);
   read_optimizer (r);
   ls_reader_parallel (r);
   if (ls_layout_replica (&r->workload->layout) > 1)

@@ -61,6 +61,13 @@ says err "only fp16 needs its gradients scaled"
 run 2 check small.yaml --set 'workload.precision={compute: fp16, loss_scaling: {growth: 0.5}}'
 says err "a growth is at least 1"
 
+run 0 check "$SOURCE_DIR"/workloads/staleness/dutta-tradeoff.yaml --set workload.precision.loss_scaling=dynamic
+says err "timed workers have no gradients to scale"
+
+# A network of layers has no linear maps of blocks.
+run 0 check "$SOURCE_DIR"/topologies/dgx-h100.yaml "$SOURCE_DIR"/workloads/resnet50.yaml --set workload.precision=fp8
+says err "only linear maps of transformer blocks run in fp8_e4m3; this model runs in bf16"
+
 # Switches of the software.
 graphs=$(step --set workload.software.cuda_graphs=true)
 shorter "$graphs" "$bf16" "with CUDA graphs"
@@ -75,6 +82,8 @@ says err "written by hand"
 # A cap on the power.
 capped=$(step --set 'cluster.node={power_cap: 400 W}')
 shorter "$bf16" "$capped" "without a cap"
+run 0 check small.yaml --set 'cluster.node={power_cap: 500 W}'
+says out "capped at 500 W each: 85.2 % of their clock"
 run 2 check small.yaml --set 'cluster.node={power_cap: 100 W}'
 says err "175 W whatever its clock"
 run 0 check small.yaml --set 'cluster.node={power_cap: 800 W}'
