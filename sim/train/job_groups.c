@@ -98,6 +98,9 @@ void ls_job_add_groups (LsJob *job, const LsWorkload *workload) {
     append_axis (groups, layout, LS_AXIS_DATA_CONTEXT, LS_AXIS_ZERO, LS_SLOT_ZERO_GATHER);
     append_axis (groups, layout, LS_AXIS_DATA_CONTEXT, LS_AXIS_ZERO, LS_SLOT_ZERO_REDUCE);
   }
+  if (ls_workload_syncs_copies (workload))
+    append_axis (groups, layout, LS_AXIS_DATA_CONTEXT,
+                 workload->zero.stage == 0 ? LS_AXIS_DATA : LS_AXIS_ZERO, LS_SLOT_COPIES_SYNC);
   append_pipeline (groups, workload);
   append_axis (groups, layout, LS_AXIS_CONTEXT, LS_AXIS_CONTEXT, LS_SLOT_CONTEXT);
   if (ls_workload_has_experts (workload))

@@ -8,7 +8,8 @@
  *             within the threshold and then skips one step in interval + 1 (2,001).
  *             The draws come from a stream of their own, by job: nothing else shifts them.
  * Cost of a step that is scaled: a pass that divides the gradients and looks for infinities (reads and
- *             writes them), and the sum of one flag over all ranks. A skipped step has both and its
+ *             writes them), and the sums of one flag over tensor and pipeline ranks and, where gradients
+ *             are sharded, over the shards (else the sum of gradients has spread the infinity). A skipped step has both and its
  *             forward and backward passes, but no gradient norm, no update, no gather of parameters.
  *             source: PyTorch GradScaler (unscale_, step); the decision is global.
  * Left out:   that gradients shrink as training goes on; the copy of the flag to the host.

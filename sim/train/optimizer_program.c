@@ -67,6 +67,27 @@ static gboolean updates_alone (const LsBuilder *builder) {
   return workload->post_validation && ls_pipeline_of (workload)->parallelogram;
 }
 
+/* Sums of a few numbers over one axis; nothing where it has one rank. */
+static void add_tensor_sum (LsBuilder *builder, const char *name, gint64 bytes) {
+  if (builder->spec->workload->layout.tensor > 1)
+    add_sum (builder, name, bytes, LS_SLOT_TENSOR_SYNC, LS_AXIS_TENSOR, LS_PART_EXPOSED_TENSOR,
+             LS_PART_STRAGGLER_WAIT);
+}
+
+static void add_pipeline_sum (LsBuilder *builder, const char *name, gint64 bytes) {
+  if (builder->spec->workload->layout.pipeline > 1 && !updates_alone (builder))
+    add_sum (builder, name, bytes, LS_SLOT_PIPELINE_SYNC, LS_AXIS_PIPELINE,
+             LS_PART_EXPOSED_PIPELINE, LS_PART_PIPELINE_BUBBLE);
+}
+
+static void add_copies_sum (LsBuilder *builder, const char *name, gint64 bytes) {
+  const gboolean sharded = builder->spec->workload->zero.stage >= 1;
+
+  if (ls_layout_copies (&builder->spec->workload->layout) > 1)
+    add_sum (builder, name, bytes, LS_SLOT_COPIES_SYNC, sharded ? LS_AXIS_ZERO : LS_AXIS_DATA,
+             sharded ? LS_PART_EXPOSED_ZERO : LS_PART_EXPOSED_DATA, LS_PART_STRAGGLER_WAIT);
+}
+
 static void add_norm (LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
   gint64 parameters = owned_parameters (builder);
@@ -77,12 +98,8 @@ static void add_norm (LsBuilder *builder) {
       workload->optimizer.kind != LS_OPTIMIZER_LARS && parameters > 0)
     add_kernel (builder, "gradient_norm",
                 ls_kernel_stream (builder->spec->device, bytes, 2.0 * (double) parameters));
-  if (workload->layout.tensor > 1)
-    add_sum (builder, "sum_gradient_norm", NORM_BYTES, LS_SLOT_TENSOR_SYNC, LS_AXIS_TENSOR,
-             LS_PART_EXPOSED_TENSOR, LS_PART_STRAGGLER_WAIT);
-  if (workload->layout.pipeline > 1 && !updates_alone (builder))
-    add_sum (builder, "sum_gradient_norm", NORM_BYTES, LS_SLOT_PIPELINE_SYNC, LS_AXIS_PIPELINE,
-             LS_PART_EXPOSED_PIPELINE, LS_PART_PIPELINE_BUBBLE);
+  add_tensor_sum (builder, "sum_gradient_norm", NORM_BYTES);
+  add_pipeline_sum (builder, "sum_gradient_norm", NORM_BYTES);
 }
 
 static void add_update (LsBuilder *builder) {
@@ -126,9 +143,10 @@ static void add_unscale (LsBuilder *builder) {
   if (parameters > 0)
     add_kernel (builder, "unscale_gradients",
                 ls_kernel_stream (builder->spec->device, bytes, (double) parameters));
-  if (workload->layout.ranks > 1 && !updates_alone (builder))
-    add_sum (builder, "sum_overflow_flag", NORM_BYTES, LS_SLOT_WORLD, LS_AXIS_NONE, LS_PART_OTHER,
-             LS_PART_STRAGGLER_WAIT);
+  add_tensor_sum (builder, "sum_overflow_flag", NORM_BYTES);
+  if (workload->zero.stage >= 1)
+    add_copies_sum (builder, "sum_overflow_flag", NORM_BYTES);
+  add_pipeline_sum (builder, "sum_overflow_flag", NORM_BYTES);
   builder->optional = TRUE;
 }
 
@@ -152,17 +170,18 @@ static void add_narrow_weights (LsBuilder *builder) {
 }
 
 /* Delayed scaling: the largest values that each rank saw of inputs, weights and gradients of the four linear
- * maps of a block, over all ranks. Every rank takes part, whatever its stage and device. */
+ * maps of a block, over the ranks that hold parts and copies of the stage. Every one of them takes part, whatever
+ * its device. source: Megatron-Core, the group for amax reduction (tensor x context x data). */
 static void add_largest_values (LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
-  const LsNarrow *narrow = &workload->precision.narrow;
   const guint pipeline = workload->layout.pipeline;
   const gint64 layers = (ls_model_n_layers (workload->model) + pipeline - 1) / pipeline;
+  const gint64 bytes = NORM_BYTES * 3 * 4 * layers;
 
-  if (narrow->used && narrow->recipe == LS_FP8_DELAYED && workload->layout.ranks > 1 &&
-      !updates_alone (builder) && ls_model_has_tokens (workload->model))
-    add_sum (builder, "sum_largest_values", NORM_BYTES * 3 * 4 * layers, LS_SLOT_WORLD,
-             LS_AXIS_NONE, LS_PART_OTHER, LS_PART_STRAGGLER_WAIT);
+  if (!ls_workload_scales_delayed (workload))
+    return;
+  add_tensor_sum (builder, "sum_largest_values", bytes);
+  add_copies_sum (builder, "sum_largest_values", bytes);
 }
 
 void ls_optimizer_begin_step (LsBuilder *builder) {

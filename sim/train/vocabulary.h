@@ -117,7 +117,8 @@
   /* In pipelines that lead back: the flow of each device's second part. */ \
   X (PIPELINE_BACK, "pipeline_back")                                        \
   X (PIPELINE_BACK_PREVIOUS, "pipeline_back_previous")                      \
-  X (PIPELINE_MIRROR, "pipeline_mirror")
+  X (PIPELINE_MIRROR, "pipeline_mirror")                                    \
+  X (COPIES_SYNC, "copies_sync")
 
 #define LS_ENUM_PART(id, name) LS_PART_##id,
 typedef enum { LS_PARTS (LS_ENUM_PART) LS_N_PARTS } LsPart;

@@ -262,6 +262,21 @@ gboolean ls_workload_has_experts (const LsWorkload *workload) {
          workload->model->transformer.experts.count > 0;
 }
 
+gboolean ls_workload_scales_delayed (const LsWorkload *workload) {
+  const LsNarrow *narrow = &workload->precision.narrow;
+
+  return narrow->used && narrow->recipe == LS_FP8_DELAYED &&
+         workload->model->kind == LS_MODEL_TRANSFORMER;
+}
+
+gboolean ls_workload_syncs_copies (const LsWorkload *workload) {
+  const gboolean flag =
+      workload->loss_scaling.scaler.kind != LS_LOSS_SCALE_NONE && workload->zero.stage >= 1;
+
+  return ls_layout_copies (&workload->layout) > 1 &&
+         (flag || ls_workload_scales_delayed (workload));
+}
+
 gint64 ls_workload_microbatches (const LsWorkload *workload, guint data) {
   return workload->microbatches_of != NULL ? workload->microbatches_of[data]
                                            : workload->microbatches;

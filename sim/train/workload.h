@@ -140,6 +140,12 @@ guint ls_workload_shards (const LsWorkload *workload);
 guint ls_workload_expert_shards (const LsWorkload *workload);
 /* TRUE when ranks communicate along the experts' axes. */
 gboolean ls_workload_has_experts (const LsWorkload *workload);
+/* Do the copies of a stage (data x context) agree on numbers at the end of a step? On the flag of loss scaling
+ * where each sees a shard of the gradients only (without shards the sum of gradients spreads an infinity), and
+ * on the largest values of delayed scaling. */
+gboolean ls_workload_syncs_copies (const LsWorkload *workload);
+/* Delayed scaling of linear maps, on any device. */
+gboolean ls_workload_scales_delayed (const LsWorkload *workload);
 /* Micro-batches per step of a replica. */
 gint64 ls_workload_microbatches (const LsWorkload *workload, guint data);
 /* The first size of the model that the tensor ranks cannot split ("heads"), NULL when there is none. */
