@@ -244,6 +244,17 @@ static void find_classes (LsFold *fold) {
   read_classes (fold, n);
 }
 
+/* Is the channel between the same two ranks? Then both units stand for the same pairs, as the two groups of each
+ * link do in a pipeline that leads there and back, and either's transfer is the other's. */
+static gboolean joins_the_same (const LsFold *fold, const LsFoldChannel *known,
+                                const LsFoldGroup *group, guint from, guint to) {
+  const LsFoldUnit *unit = ls_fold_unit (fold, known->unit);
+  const LsFoldGroup *other = &fold->input.groups[unit->group];
+
+  return other->ranks[known->from] == group->ranks[from] &&
+         other->ranks[known->to] == group->ranks[to];
+}
+
 /* Two units that join the same two classes by messages, or a class to itself twice, cannot be told apart by
  * the classes of sender and receiver. */
 static void check_channels (LsFold *fold) {
@@ -260,7 +271,10 @@ static void check_channels (LsFold *fold) {
         gint64 key = a << 32 | b;
         if (from == to)
           continue;
-        if (a == b || g_hash_table_contains (fold->channels, &key)) {
+        const LsFoldChannel *known = g_hash_table_lookup (fold->channels, &key);
+        if (known != NULL && joins_the_same (fold, known, group, from, to))
+          continue;
+        if (a == b || known != NULL) {
           fold->why = "alike ranks exchange messages in more than one way";
           return;
         }
