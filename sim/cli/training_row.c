@@ -161,11 +161,67 @@ static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError 
   return TRUE;
 }
 
+/* Mixtures of experts by name: tables print few of their sizes. */
+static const struct {
+  const char *word, *preset;
+} published[] = {
+    {"deepseek-v2-lite", "deepseek-v2-lite"},
+    {"deepseekv2-lite", "deepseek-v2-lite"},
+    {"deepseek-v2", "deepseek-v2"},
+    {"deepseekv2", "deepseek-v2"},
+    {"deepseek-v3", "deepseek-v3"},
+    {"deepseekv3", "deepseek-v3"},
+    {"qwen3_30b_a3b", "qwen3-30b-a3b"},
+    {"qwen3-30b-a3b", "qwen3-30b-a3b"},
+    {"qwen3_235b_a22b", "qwen3-235b-a22b"},
+    {"qwen3-235b-a22b", "qwen3-235b-a22b"},
+    {"kimi_k2", "kimi-k2"},
+    {"kimi-k2", "kimi-k2"},
+    {"mixtral-8x7b", "mixtral-8x7b"},
+    {"mixtral 8x7b", "mixtral-8x7b"},
+    {"mixtral_8x7b", "mixtral-8x7b"},
+    {"mixtral-8x22b", "mixtral-8x22b"},
+    {"mixtral 8x22b", "mixtral-8x22b"},
+    {"mixtral_8x22b", "mixtral-8x22b"},
+};
+
+static const LsModelPreset *find_published (const Reader *reader) {
+  for (guint i = 0; i < G_N_ELEMENTS (published); i++)
+    if (says (reader, "model", published[i].word))
+      for (guint k = 0; k < ls_model_preset_count (); k++)
+        if (g_str_equal (ls_model_preset_get (k)->name, published[i].preset))
+          return ls_model_preset_get (k);
+  return NULL;
+}
+
+/* The preset's sizes, but for layers that were cut and first dense layers that are stated. Megatron-Bridge trains
+ * DeepSeek-V3 with one block of multi-token prediction unless the row says that it did not. */
+static gboolean read_published (const Reader *reader, LsTrainingRow *out, GError **error) {
+  const LsTransformer *t = &out->preset->transformer;
+
+  if (says (reader, "model", "tokendrop"))
+    return skip (error, "the capacity factor is not stated");
+  out->gated = out->llama = TRUE;
+  out->hidden = t->hidden;
+  out->heads = t->heads;
+  out->kv_heads = t->kv_heads;
+  out->ffn = t->ffn;
+  out->vocab = t->vocab;
+  out->dense_first = says (reader, "arch", " 1 dense layer") ? 1 : -1;
+  out->mtp = of_nemo (reader) && g_str_equal (out->preset->name, "deepseek-v3") &&
+             !says (reader, "model", "w/o mtp");
+  return integer (reader, "layers", 1, t->layers, &out->layers, error) &&
+         integer (reader, "seq", 1, -1, &out->seq, error);
+}
+
 static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **error) {
+  out->preset = find_published (reader);
+  if (out->preset != NULL)
+    return read_published (reader, out, error);
   out->gated = says (reader, "ffn_act", "swiglu") || says (reader, "ffn_act", "silu");
   out->llama = out->gated || says (reader, "arch", "llama") || says (reader, "model", "llama");
   if (says (reader, "arch", "moe") || says (reader, "model", "moe") || says (reader, "model", "8x"))
-    return skip (error, "mixture of experts is a later feature");
+    return skip (error, "a mixture of experts whose sizes are not stated");
   if (says (reader, "model", "lora"))
     return skip (error, "LoRA is a later feature");
   if (!integer (reader, "layers", 1, -1, &out->layers, error) ||
@@ -191,10 +247,12 @@ static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **
     return FALSE;
   if (other > 1)
     return skip (error, "context parallelism is a later feature");
-  if (!integer (reader, "ep", 1, 1, &other, error))
+  if (!integer (reader, "ep", 1, 1, &out->ep, error))
     return FALSE;
-  if (other > 1)
-    return skip (error, "expert parallelism is a later feature");
+  if (out->ep > 1 && out->preset == NULL)
+    return skip (error, "a mixture of experts whose sizes are not stated");
+  if (out->preset != NULL && out->preset->transformer.experts.count % out->ep != 0)
+    return skip (error, "ep does not divide the experts");
   if (!integer (reader, "tp", 1, -1, &out->tp, error) ||
       !integer (reader, "pp", 1, -1, &out->pp, error))
     return FALSE;
@@ -268,7 +326,9 @@ static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **e
   if (out->global_batch % out->dp != 0 ||
       (out->micro_batch > 0 && out->global_batch / out->dp % out->micro_batch != 0))
     return skip (error, "the global batch is no multiple of dp x micro_batch");
-  out->sequence_parallel = out->tp > 1 && says (reader, "sequence_parallel", "yes");
+  /* Megatron asks for it beside experts. */
+  out->sequence_parallel =
+      out->tp > 1 && (says (reader, "sequence_parallel", "yes") || out->preset != NULL);
   /* Megatron before Core, and DeepSpeed with it, communicated after the backward pass that it belongs to. */
   out->overlap = !of_megatron (reader) || says (reader, "framework", "core") || of_nemo (reader);
   return TRUE;
@@ -319,10 +379,12 @@ gboolean ls_training_table (const LsCsv *csv, const char **missing) {
 
 void ls_training_row_inputs (const LsTrainingRow *row, char **inputs) {
   inputs[LS_INPUT_REST] = g_strdup_printf (
-      "%s %s %s %g %d, %d %d %d %d %d %d %d, %d %d %d %d %d, zero %d, sp %d, overlap %d",
+      "%s %s %s %g %d, %s %d ep %d, %d %d %d %d %d %d %d, %d %d %d %d %d, zero %d, sp %d, "
+      "overlap %d",
       row->gpu->name, row->node->name, row->software->name, row->nic_gbit_s,
-      (int) row->gpus_per_node, (int) row->layers, (int) row->hidden, (int) row->heads,
-      (int) row->kv_heads, (int) row->ffn, (int) row->vocab, (int) row->seq, row->gated, row->tied,
+      (int) row->gpus_per_node, row->preset != NULL ? row->preset->name : "", (int) row->mtp,
+      (int) row->ep, (int) row->layers, (int) row->hidden, (int) row->heads, (int) row->kv_heads,
+      (int) row->ffn, (int) row->vocab, (int) row->seq, row->gated, row->tied,
       row->learned_positions, row->llama, row->dropout, (int) row->zero_stage,
       row->sequence_parallel, row->overlap);
   inputs[LS_INPUT_GLOBAL_BATCH] = g_strdup_printf ("%d", (int) row->global_batch);

@@ -37,6 +37,11 @@ typedef struct {
   double nic_gbit_s; /* per GPU; 0 not stated */
   gint64 gpus, gpus_per_node;
   gint64 layers, hidden, heads, kv_heads, ffn, vocab, seq;
+  const LsModelPreset
+      *preset;        /* a published model whose name gives what columns leave out; or NULL */
+  gint64 mtp;         /* its blocks of multi-token prediction */
+  gint64 dense_first; /* of its experts, where the row says otherwise; -1: as the preset */
+  gint64 ep;          /* expert ranks */
   gboolean gated, tied, learned_positions, llama, dropout;
   gint64 tp, pp, dp;
   gint64 zero_stage;

@@ -35,7 +35,19 @@ static void append_cluster (GString *yaml, const LsTrainingRow *row) {
                             row->nic_gbit_s * (double) row->node->gpus / (double) row->node->nics);
 }
 
+static void append_published (GString *yaml, const LsTrainingRow *row) {
+  g_string_append_printf (yaml, "  model:\n    preset: %s\n    layers: %d\n    mtp: %d\n",
+                          row->preset->name, (int) row->layers, (int) row->mtp);
+  if (row->dense_first >= 0)
+    g_string_append_printf (yaml, "    experts: {dense_layers_first: %d}\n",
+                            (int) row->dense_first);
+}
+
 static void append_model (GString *yaml, const LsTrainingRow *row) {
+  if (row->preset != NULL) {
+    append_published (yaml, row);
+    return;
+  }
   g_string_append_printf (
       yaml,
       "  model:\n    kind: transformer\n    layers: %d\n    hidden: %d\n    heads: %d\n"
@@ -109,6 +121,8 @@ char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const 
                           (int) row->global_batch, (int) micro_batch, (int) row->seq);
   g_string_append_printf (yaml, "  parallel: {tensor: %d, pipeline: %d, sequence_parallel: %s",
                           (int) row->tp, (int) row->pp, row->sequence_parallel ? "true" : "false");
+  if (row->preset != NULL)
+    g_string_append_printf (yaml, ", expert: %d, expert_tensor: 1", (int) row->ep);
   append_stages (yaml, row);
   g_string_append (yaml, "}\n");
   g_string_append_printf (yaml, "  zero: {stage: %d, overlap: %s}\n", (int) row->zero_stage,

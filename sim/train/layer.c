@@ -221,7 +221,7 @@ static LsKernelCost matmul (const LsLayerBuilder *builder, gint64 m, gint64 n, g
       .m = m,
       .n = n,
       .k = k,
-      .batch = builder->groups,
+      .batch = 1,
       .format = !builder->narrow ? builder->format
                 : backward       ? builder->narrow_gradient
                                  : builder->narrow_forward,
@@ -229,7 +229,11 @@ static LsKernelCost matmul (const LsLayerBuilder *builder, gint64 m, gint64 n, g
       .accumulate = accumulate,
   };
 
-  return ls_kernel_matmul (&builder->device, &shape);
+  const LsKernelCost one = ls_kernel_matmul (&builder->device, &shape);
+
+  /* A matrix for each group is a kernel for each: TransformerEngine's GroupedLinear calls cuBLAS expert by
+   * expert, so that each rounds up to whole waves of its own tiles. */
+  return builder->groups > 1 ? ls_kernel_times (&one, builder->groups) : one;
 }
 
 LsLayerOp *ls_layer_add_linear (LsLayerBuilder *builder, const char *name, gint64 in, gint64 out) {
