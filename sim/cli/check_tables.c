@@ -78,7 +78,7 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
                             gpu->tdp_w, 100 * gpu->clock);
   g_string_append_printf (out, "model     %s, %s parameters, %u layers\n", w->model->name,
                           parameters, ls_model_n_layers (w->model));
-  if (ls_workload_has_experts (w))
+  if (w->model->transformer.experts.count > 0)
     experts_card (out, scenario, w);
   g_string_append_printf (
       out,

@@ -74,6 +74,8 @@ double ls_element_flops (const LsElement *e, gint64 batch) {
            (double) e->groups * (double) (e->kernel_height * e->kernel_width);
   case LS_ELEMENT_LINEAR:
     return 2 * (double) batch * in * out;
+  case LS_ELEMENT_INTERACTION:
+    return 2 * (double) batch * (double) (e->tables * e->tables) * (double) e->width;
   default:
     return 0;
   }

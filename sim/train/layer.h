@@ -45,6 +45,7 @@ typedef struct {
   guint n_forward, n_backward;
   LsLayerOp *forward, *backward;
   gint64 parameters;        /* on this rank, without the next */
+  gint64 table_parameters;  /* fp32 embedding tables on this rank, updated where they are touched */
   gint64 expert_parameters; /* routed experts on this rank, that expert-data ranks have in common */
   guint n_expert_matrices;  /* weight matrices among those */
   gint64 narrow_parameters; /* of linear maps that multiply in a narrow format, else 0 */

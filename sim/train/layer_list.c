@@ -56,6 +56,7 @@ static gboolean keeps_input (const LsElement *e) {
   case LS_ELEMENT_LAYER_NORM:
   case LS_ELEMENT_GELU:
   case LS_ELEMENT_MAX_POOL:
+  case LS_ELEMENT_INTERACTION:
     return TRUE;
   default:
     return FALSE;
@@ -93,12 +94,67 @@ static LsKernelCost pool_cost (const LsLayerBuilder *b, const LsElement *e) {
                            (double) (out_elements (b, e) * e->kernel_height * e->kernel_width));
 }
 
+static void exchange (LsLayerBuilder *b, const char *name, gint64 bytes) {
+  ls_layer_add_collective_on (b, name, LS_COLLECTIVE_ALL_TO_ALL, bytes, LS_AXIS_EXPERT);
+}
+
+/* Each of e data ranks has 1/e of the columns of all tables and looks up the samples of all: as many numbers
+ * as those of its own samples. Indices go out, rows come back; gradients go out and are added where they
+ * belong, by SGD on the touched rows. */
+static void tables (LsLayerBuilder *b, const LsElement *e) {
+  const gint64 numbers = b->batch * e->tables * e->width;
+  LsLayerOp *op = NULL;
+
+  exchange (b, "exchange_indices", b->batch * e->tables * INDEX_BYTES);
+  op = ls_layer_add_kernel (
+      b, "lookup", LS_KIND_EMBEDDING,
+      ls_kernel_embedding (&b->device, b->batch * e->tables, e->width, b->format, LS_PASS_FORWARD));
+  op->saved_bytes = b->batch * e->tables * INDEX_BYTES;
+  op->workspace_bytes = ls_layer_bytes (b, numbers);
+  exchange (b, "exchange_rows", ls_layer_bytes (b, numbers));
+}
+
+static void tables_grad (LsLayerBuilder *b, const LsElement *e) {
+  const gint64 numbers = b->batch * e->tables * e->width;
+  LsLayerOp *op = NULL;
+
+  exchange (b, "exchange_row_gradients", ls_layer_bytes (b, numbers));
+  op = ls_layer_add_kernel (b, "update_rows", LS_KIND_EMBEDDING,
+                            ls_kernel_embedding (&b->device, b->batch * e->tables, e->width,
+                                                 LS_FORMAT_FP32, LS_PASS_BACKWARD));
+  op->phase = LS_PHASE_WEIGHT_GRAD;
+  op->workspace_bytes = ls_layer_bytes (b, numbers);
+}
+
+/* [F, w] x [w, F] per sample; backward the symmetric gradient [F, F] x [F, w], twice. */
+static LsKernelCost interaction_cost (const LsLayerBuilder *b, const LsElement *e, LsPass pass) {
+  const LsMatmul forward = {.m = e->tables,
+                            .n = e->tables,
+                            .k = e->width,
+                            .batch = b->batch,
+                            .format = b->format,
+                            .output = b->format};
+  LsMatmul gradient = forward;
+  LsKernelCost cost;
+
+  gradient.n = e->width;
+  gradient.k = e->tables;
+  cost = ls_kernel_matmul (&b->device, pass == LS_PASS_FORWARD ? &forward : &gradient);
+  return pass == LS_PASS_FORWARD ? cost : ls_kernel_times (&cost, 2);
+}
+
 static void forward (LsLayerBuilder *b, const LsElement *e, const LsElement *next) {
   const char *name = ls_element_name (e->kind);
   const LsConvolution shape = convolution (b, e);
   LsLayerOp *op = NULL;
 
   switch (e->kind) {
+  case LS_ELEMENT_EMBEDDING_TABLES:
+    tables (b, e);
+    return;
+  case LS_ELEMENT_INTERACTION:
+    op = ls_layer_add_kernel (b, name, LS_KIND_MATMUL, interaction_cost (b, e, LS_PASS_FORWARD));
+    break;
   case LS_ELEMENT_CONVOLUTION:
     op = ls_layer_add_kernel (b, name, LS_KIND_CONVOLUTION,
                               ls_kernel_convolution (&b->device, &shape, LS_PASS_FORWARD, FALSE));
@@ -139,6 +195,12 @@ static void backward (LsLayerBuilder *b, const LsElement *e, gboolean input_grad
   LsLayerOp *op = NULL;
 
   switch (e->kind) {
+  case LS_ELEMENT_EMBEDDING_TABLES:
+    tables_grad (b, e);
+    return;
+  case LS_ELEMENT_INTERACTION:
+    op = ls_layer_add_kernel (b, name, LS_KIND_MATMUL, interaction_cost (b, e, LS_PASS_BACKWARD));
+    break;
   case LS_ELEMENT_CONVOLUTION:
     op = ls_layer_add_kernel (
         b, name, LS_KIND_CONVOLUTION,
@@ -191,6 +253,7 @@ LsLayerPlan *ls_layer_list_new (const LsWorkload *workload, guint index,
                                 const LsAccelerator *accelerator) {
   const LsModel *model = workload->model;
   LsLayerBuilder b;
+  const gint64 ranks = ls_layout_size (&workload->layout, LS_AXIS_EXPERT);
   guint from = 0, to = 0;
 
   block_range (model, index, &from, &to);
@@ -201,7 +264,10 @@ LsLayerPlan *ls_layer_list_new (const LsWorkload *workload, guint index,
   for (guint i = to; i-- > from;)
     backward (&b, &model->elements[i], i > 0);
   for (guint i = from; i < to; i++) {
-    b.plan->parameters += ls_element_parameters (&model->elements[i]);
+    if (model->elements[i].kind == LS_ELEMENT_EMBEDDING_TABLES)
+      b.plan->table_parameters += (ls_element_parameters (&model->elements[i]) + ranks - 1) / ranks;
+    else
+      b.plan->parameters += ls_element_parameters (&model->elements[i]);
     ls_layer_count_flops (&b, ls_element_flops (&model->elements[i], workload->micro_batch));
   }
   b.plan->input_bytes = ls_layer_bytes (&b, in_elements (&b, &model->elements[from]));

@@ -57,7 +57,9 @@ LsStaticMemory ls_memory_static_stage (const LsWorkload *workload, const LsStage
       states (workload, stage->expert_parameters, ls_workload_expert_shards (workload));
 
   return (LsStaticMemory){
-      .parameters_bytes = dense.parameters_bytes + experts.parameters_bytes,
+      /* Tables are fp32, and SGD on the rows that a batch touches keeps nothing beside them. */
+      .parameters_bytes = dense.parameters_bytes + experts.parameters_bytes +
+                          stage->table_parameters * ls_format_bytes (LS_FORMAT_FP32),
       .gradients_bytes = dense.gradients_bytes + experts.gradients_bytes,
       .optimizer_bytes = dense.optimizer_bytes + experts.optimizer_bytes,
   };

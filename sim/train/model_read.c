@@ -229,6 +229,9 @@ static void read_nodes (Graph *graph) {
     node->element.name = node->name;
     node->element.block = g_strdup (block != NULL ? block : node->name);
     node->element.kind = element_kind (graph, node);
+    if (node->element.kind == LS_ELEMENT_EMBEDDING_TABLES ||
+        node->element.kind == LS_ELEMENT_INTERACTION)
+      element_fault (graph, node, "kind", "only the preset dlrm-mlperf has such elements");
     node->element.kernel_height = node->element.kernel_width = element_int (graph, node, "kernel");
     node->element.stride = element_int (graph, node, "stride");
     node->element.groups = element_int (graph, node, "groups");

@@ -9,6 +9,7 @@
  * Counts with tolerance 0 are those of the released checkpoints to the last parameter; others are printed
  * with so many digits as the tolerance says.
  */
+#include "train/dlrm.h"
 #include "train/models.h"
 #include "train/resnet.h"
 
@@ -354,6 +355,14 @@ const LsModelPreset ls_model_rows[] = {
      60192808,
      0,
      .source = RESNET_SOURCE},
+    {"dlrm-mlperf",
+     "DLRM of MLPerf Training v0.7 to v2.1 (Criteo 1 TB)",
+     {0},
+     ls_dlrm_new,
+     24036595969.0,
+     0,
+     .source = "Naumov et al. 2019; MLPerf's recommendation reference: 187,767,399 rows of 128 and "
+               "2,368,897 weights of its MLPs"},
     {"mlp-mnist",
      "Two hidden layers of 1,024 on 28 x 28 pixels, 10 classes",
      {0},

@@ -162,6 +162,8 @@ gint64 ls_element_parameters (const LsElement *e) {
   case LS_ELEMENT_BATCH_NORM:
   case LS_ELEMENT_LAYER_NORM:
     return 2 * e->out_channels;
+  case LS_ELEMENT_EMBEDDING_TABLES:
+    return e->rows * e->width;
   default:
     return 0;
   }
@@ -210,6 +212,15 @@ gint64 ls_model_active_parameters (const LsModel *model) {
   if (model->kind == LS_MODEL_TRANSFORMER)
     return transformer_parameters (&model->transformer, model->transformer.experts.top_k);
   return ls_model_parameters (model);
+}
+
+gint64 ls_model_table_parameters (const LsModel *model) {
+  gint64 parameters = 0;
+
+  for (guint i = 0; model->kind == LS_MODEL_LAYERS && i < model->n_elements; i++)
+    if (model->elements[i].kind == LS_ELEMENT_EMBEDDING_TABLES)
+      parameters += ls_element_parameters (&model->elements[i]);
+  return parameters;
 }
 
 gboolean ls_model_has_tokens (const LsModel *model) {

@@ -72,18 +72,20 @@ typedef struct {
 } LsTransformer;
 
 /* Elements of a layer list. X(ID, "word") */
-#define LS_ELEMENTS(X)             \
-  X (CONVOLUTION, "convolution")   \
-  X (LINEAR, "linear")             \
-  X (BATCH_NORM, "batch_norm")     \
-  X (LAYER_NORM, "layer_norm")     \
-  X (RELU, "relu")                 \
-  X (GELU, "gelu")                 \
-  X (ADD, "add")                   \
-  X (MAX_POOL, "max_pool")         \
-  X (AVERAGE_POOL, "average_pool") \
-  X (DROPOUT, "dropout")           \
-  X (CROSS_ENTROPY, "cross_entropy")
+#define LS_ELEMENTS(X)                                                              \
+  X (CONVOLUTION, "convolution")                                                    \
+  X (LINEAR, "linear")                                                              \
+  X (BATCH_NORM, "batch_norm")                                                      \
+  X (LAYER_NORM, "layer_norm")                                                      \
+  X (RELU, "relu")                                                                  \
+  X (GELU, "gelu")                                                                  \
+  X (ADD, "add")                                                                    \
+  X (MAX_POOL, "max_pool")                                                          \
+  X (AVERAGE_POOL, "average_pool")                                                  \
+  X (DROPOUT, "dropout")                                                            \
+  X (CROSS_ENTROPY, "cross_entropy")                                                \
+  X (EMBEDDING_TABLES, "embedding_tables") /* dealt by columns to all data ranks */ \
+  X (INTERACTION, "interaction")           /* dot products of all pairs of vectors */
 
 #define LS_ENUM_ELEMENT(id, name) LS_ELEMENT_##id,
 typedef enum { LS_ELEMENTS (LS_ENUM_ELEMENT) LS_N_ELEMENTS } LsElementKind;
@@ -96,6 +98,9 @@ typedef struct {
   gint64 in_channels, in_height, in_width;
   gint64 out_channels, out_height, out_width;
   gint64 kernel_height, kernel_width, stride, groups; /* convolution and pools */
+  gint64 rows;                                        /* embedding tables: of all together */
+  gint64 tables; /* and how many; interaction: how many vectors */
+  gint64 width;  /* of a row, of a vector */
   gboolean bias;
   gboolean shares_input; /* reads a tensor that an earlier element reads too (a projection) */
 } LsElement;
@@ -162,6 +167,8 @@ gint64 ls_transformer_expert_blocks (const LsTransformer *transformer, gint64 bl
 gint64 ls_transformer_query_width (const LsTransformer *transformer);
 gint64 ls_transformer_value_width (const LsTransformer *transformer);
 gint64 ls_element_parameters (const LsElement *element);
+/* Parameters in embedding tables, which are no part of a data-parallel rank's copy. */
+gint64 ls_model_table_parameters (const LsModel *model);
 /* TRUE when samples are sequences of tokens. */
 gboolean ls_model_has_tokens (const LsModel *model);
 const char *ls_element_name (LsElementKind kind);

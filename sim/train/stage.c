@@ -105,6 +105,7 @@ static void count_parameters (LsStage *stage) {
 
     stage->parameters += run->plan->parameters * run->count;
     stage->expert_parameters += run->plan->expert_parameters * run->count;
+    stage->table_parameters += run->plan->table_parameters * run->count;
     stage->narrow_parameters += run->plan->narrow_parameters * run->count;
     stage->narrow_bytes += run->plan->narrow_bytes * run->count;
   }

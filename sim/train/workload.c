@@ -99,6 +99,13 @@ const char *ls_workload_unsplit (const LsWorkload *workload, gint64 *size) {
   return NULL;
 }
 
+void ls_workload_deal_tables (LsWorkload *workload) {
+  if (workload->model != NULL && ls_model_table_parameters (workload->model) > 0) {
+    workload->layout.expert = workload->layout.data;
+    workload->layout.expert_tensor = 1;
+  }
+}
+
 static gboolean experts_split (const LsWorkload *workload, GError **error) {
   const LsExperts *e = &workload->model->transformer.experts;
   const guint split = ls_layout_size (&workload->layout, LS_AXIS_EXPERT_TENSOR);
@@ -121,6 +128,7 @@ static gboolean resolve_layout (LsWorkload *workload, GError **error) {
   if (layout->data == 0)
     layout->data = workload->gpus / replica;
   layout->ranks = replica * layout->data;
+  ls_workload_deal_tables (workload);
   if (layout->ranks == 0 || layout->ranks > workload->gpus) {
     g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
                  "tensor %u x context %u x pipeline %u x data %u needs %u GPUs; the cluster has %u",
@@ -135,7 +143,7 @@ static gboolean resolve_layout (LsWorkload *workload, GError **error) {
                  layout->ranks / layout->pipeline);
     return FALSE;
   }
-  if (ls_workload_has_experts (workload) && !experts_split (workload, error))
+  if (workload->model->transformer.experts.count > 0 && !experts_split (workload, error))
     return FALSE;
   if (workload->gpu_of_rank == NULL) {
     workload->gpu_of_rank = g_new (guint, layout->ranks);
@@ -258,8 +266,9 @@ guint ls_workload_expert_shards (const LsWorkload *workload) {
 }
 
 gboolean ls_workload_has_experts (const LsWorkload *workload) {
-  return workload->model != NULL && workload->model->kind == LS_MODEL_TRANSFORMER &&
-         workload->model->transformer.experts.count > 0;
+  return workload->model != NULL && ((workload->model->kind == LS_MODEL_TRANSFORMER &&
+                                      workload->model->transformer.experts.count > 0) ||
+                                     ls_model_table_parameters (workload->model) > 0);
 }
 
 gboolean ls_workload_scales_delayed (const LsWorkload *workload) {

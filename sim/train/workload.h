@@ -138,7 +138,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsWorkload, ls_workload_free)
 guint ls_workload_shards (const LsWorkload *workload);
 /* The same of routed experts: ranks that hold the same ones. */
 guint ls_workload_expert_shards (const LsWorkload *workload);
-/* TRUE when ranks communicate along the experts' axes. */
+/* Embedding tables are dealt to all data ranks: sets the experts' axes so, for models that have them. */
+void ls_workload_deal_tables (LsWorkload *workload);
+/* TRUE when ranks communicate along the experts' axes: experts, or embedding tables. */
 gboolean ls_workload_has_experts (const LsWorkload *workload);
 /* Do the copies of a stage (data x context) agree on numbers at the end of a step? On the flag of loss scaling
  * where each sees a shard of the gradients only (without shards the sum of gradients spreads an infinity), and

@@ -312,6 +312,7 @@ static void resolve_ranks (LsWorkloadReader *r) {
     data = ls_placement_data (placement, layout->tensor * layout->context, layout->pipeline);
   layout->data = (guint) MAX (data, 1);
   layout->ranks = (guint) (replica * layout->data);
+  ls_workload_deal_tables (r->workload);
   check_experts (r);
   if (!ls_placement_apply (placement, r))
     return;
@@ -335,7 +336,7 @@ void ls_reader_parallel (LsWorkloadReader *r) {
     ls_reader_no_effect (r, W "parallel.sequence_parallel", "parallel.tensor is 1");
     w->sequence_parallel = FALSE;
   }
-  if (!ls_workload_has_experts (w)) {
+  if (w->model->transformer.experts.count == 0) {
     ls_reader_no_effect (r, W "parallel.expert", "the model has no experts");
     ls_reader_no_effect (r, W "parallel.expert_tensor", "the model has no experts");
     w->layout.expert = 1;
@@ -343,7 +344,7 @@ void ls_reader_parallel (LsWorkloadReader *r) {
   }
   read_layers_per_stage (r);
   check_tensor (r);
-  if (ls_workload_has_experts (w))
+  if (w->model->transformer.experts.count > 0)
     check_split (r);
   check_pipeline (r);
   resolve_ranks (r);

@@ -93,6 +93,33 @@ START_TEST (all_to_alls_carry_k_rows_per_token)
 }
 END_TEST
 
+START_TEST (embedding_tables_are_dealt_to_data_ranks)
+/* DLRM on 8 ranks, b samples each: every rank holds 1/8 of the tables, in fp32 and without other states, and
+ * sends b x 26 x 128 numbers in each of two all-to-alls, beside 8-byte indices; the MLPs alone are reduced. */
+{
+  g_autoptr (LsWorkload) w = ls_workload_new_default (ls_model_new_preset ("dlrm-mlperf", NULL), 8);
+  g_autoptr (LsStage) stage = NULL;
+  guint count;
+  gint64 bytes = 0;
+
+  w->micro_batch = 1024;
+  w->global_batch = 8192;
+  ck_assert (ls_workload_resolve (w, NULL));
+  stage = ls_stage_new (w, 0, ls_accelerator_find ("a100-sxm-80gb", NULL));
+  for (guint i = 0; i < stage->n_runs; i++) {
+    const LsLayerPlan *plan = stage->runs[i].plan;
+
+    bytes += bytes_on (plan->forward, plan->n_forward, LS_AXIS_EXPERT, &count);
+    bytes += bytes_on (plan->backward, plan->n_backward, LS_AXIS_EXPERT, &count);
+  }
+  ck_assert_int_eq (bytes, 2LL * 1024 * 26 * 128 * 2 + 1024 * 26 * 8);
+  ck_assert_int_eq (8 * stage->table_parameters, 187767399LL * 128);
+  ck_assert_int_eq (stage->parameters, 2368897);
+  ck_assert_int_eq (ls_memory_static_stage (w, stage).parameters_bytes,
+                    2 * 2368897 + 4 * stage->table_parameters);
+}
+END_TEST
+
 START_TEST (capacity_pads_every_expert)
 /* With capacity factor c an expert has ceil (c n k / E) slots per sending rank, used or not: 2.5 x 1024 / 8 =
  * 320 rows for each of 8 experts, whatever the load. */
@@ -315,6 +342,7 @@ END_TEST
 
 static void add_tests (TCase *tcase) {
   tcase_add_loop_test (tcase, all_to_alls_carry_k_rows_per_token, 0, 6);
+  tcase_add_test (tcase, embedding_tables_are_dealt_to_data_ranks);
   tcase_add_test (tcase, capacity_pads_every_expert);
   tcase_add_test (tcase, experts_are_dealt_to_ranks);
   tcase_add_loop_test (tcase, flops_per_token_are_twice_the_active_parameters, 0, 2);

@@ -88,7 +88,7 @@ START_TEST (plans_count_what_the_model_counts)
   for (guint r = 0; r < stage->n_runs; r++)
     flops += stage->runs[r].plan->model_flops * stage->runs[r].count;
   CLOSE (flops, ls_model_forward_flops (workload->model, 4, workload->seq_len), 1e-14);
-  ck_assert_int_eq (stage->parameters + stage->expert_parameters,
+  ck_assert_int_eq (stage->parameters + stage->expert_parameters + stage->table_parameters,
                     ls_model_parameters (workload->model));
 }
 END_TEST
