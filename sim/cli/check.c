@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/check_checkpoint.h"
+#include "cli/check_recompute.h"
 #include "cli/check_tables.h"
 #include "config/output.h"
 #include "net/net.h"
@@ -21,7 +22,7 @@ static const LsOption options[] = {
     {"topology", 0, LS_OPTION_FLAG, NULL, "nodes, links and fabrics", NULL},
     {"route", 0, LS_OPTION_PAIR, "A B", "the links between two GPUs, numbers or NODE/gpuN", NULL},
     {"recompute-curve", 0, LS_OPTION_FLAG, NULL,
-     "memory against time over recomputation settings (not yet)", NULL},
+     "peak memory against extra compute when activations are kept every k layers", NULL},
     {"checkpoint", 0, LS_OPTION_FLAG, NULL,
      "size, time and traffic of the kinds of checkpoint, and of restoring on another size", NULL},
     {NULL, 0, LS_OPTION_FLAG, NULL, NULL, NULL},
@@ -92,6 +93,8 @@ static void json_job (LsCli *cli, LsJson *json, const LsScenario *scenario, guin
     ls_check_memory_json (json, scenario, job);
   if (ls_args_has (cli->args, "layout"))
     ls_check_layout_json (json, scenario, job);
+  if (ls_args_has (cli->args, "recompute-curve") && !scenario->jobs[job].workload->traffic)
+    ls_check_recompute_json (json, scenario, job);
 }
 
 static char *as_json (LsCli *cli, const LsScenario *scenario) {
@@ -138,6 +141,7 @@ static char *as_text (LsCli *cli, const LsScenario *scenario, const LsMemoryEsti
   GString *out = g_string_new (NULL);
   gboolean memory = ls_args_has (cli->args, "memory"), layout = ls_args_has (cli->args, "layout");
   gboolean of_nodes = ls_args_has (cli->args, "topology");
+  gboolean curve = ls_args_has (cli->args, "recompute-curve");
 
   if (ls_args_has (cli->args, "resolved")) {
     g_string_free (out, TRUE);
@@ -152,7 +156,7 @@ static char *as_text (LsCli *cli, const LsScenario *scenario, const LsMemoryEsti
     if (scenario->n_jobs > 1)
       g_string_append_printf (out, "%sjob %s\n", out->len > 0 ? "\n" : "",
                               scenario->jobs[job].name);
-    if (!memory && !layout && !of_nodes)
+    if (!memory && !layout && !of_nodes && !curve)
       append_card (out, scenario, job, &fullest[job]);
     if (memory && scenario->jobs[job].workload->traffic)
       g_string_append (out, "a traffic job trains nothing; its memory is not modelled\n");
@@ -162,6 +166,8 @@ static char *as_text (LsCli *cli, const LsScenario *scenario, const LsMemoryEsti
       ls_check_memory (out, scenario, job);
     if (layout)
       ls_check_layout (out, scenario, job);
+    if (curve && !scenario->jobs[job].workload->traffic)
+      ls_check_recompute (out, scenario, job);
   }
   return g_string_free (out, FALSE);
 }
@@ -181,18 +187,6 @@ static char *topology (LsCli *cli, const LsScenario *scenario) {
   ls_check_topology_json (json, scenario);
   ls_json_close (json);
   return ls_json_finish (json);
-}
-
-static gboolean refuse_later (LsCli *cli, GError **error) {
-  static const char *const later[] = {"recompute-curve"};
-
-  for (guint i = 0; i < G_N_ELEMENTS (later); i++)
-    if (ls_args_has (cli->args, later[i])) {
-      g_set_error (error, LS_ERROR, LS_ERROR_UNSUPPORTED, "--%s: not yet (a later version)",
-                   later[i]);
-      return TRUE;
-    }
-  return FALSE;
 }
 
 /* 3 when some job does not fit, with the reason of each. */
@@ -232,8 +226,6 @@ static int run_check (LsCli *cli, GError **error) {
   g_autofree LsMemoryEstimate *fullest = NULL;
   g_autofree char *text = NULL;
 
-  if (refuse_later (cli, error))
-    return 2;
   if (ls_args_has (cli->args, "explain"))
     return explain (cli, error);
   if (ls_args_has (cli->args, "diff"))

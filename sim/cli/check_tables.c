@@ -5,6 +5,7 @@
 
 #include "base/quantity.h"
 #include "train/expert_load.h"
+#include "train/recompute.h"
 #include "train/traffic.h"
 
 char *ls_plural (gint64 n, const char *noun) {
@@ -70,6 +71,7 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
                              ls_layout_size (&w->layout, LS_AXIS_EXPERT_TENSOR), w->layout.expert,
                              ls_layout_size (&w->layout, LS_AXIS_EXPERT_DATA))
           : g_strdup ("");
+  g_autofree char *recompute = ls_recompute_text (&w->recompute);
 
   g_string_append_printf (out, "cluster   %u x %s in %s\n", ls_cluster_n_gpus (scenario->cluster),
                           gpu->name, nodes);
@@ -84,7 +86,7 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
       out,
       "layout    tensor %u%s x pipeline %u x data %u = %u ranks%s; ZeRO stage %d, recompute %s\n",
       w->layout.tensor, context, w->layout.pipeline, w->layout.data, w->layout.ranks, experts,
-      w->zero.stage, ls_recompute_mode_name (w->recompute.mode));
+      w->zero.stage, recompute);
   g_string_append_printf (out,
                           "batch     %" G_GINT64_FORMAT " samples per step: %s x %" G_GINT64_FORMAT
                           " micro-batches of %" G_GINT64_FORMAT " sample%s",

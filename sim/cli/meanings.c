@@ -102,8 +102,9 @@ static const char *const schedules[LS_N_SCHEDULES] = {
 
 static const char *const recompute[LS_N_RECOMPUTE_MODES] = {
     [LS_RECOMPUTE_NONE] = "every activation is kept",
-    [LS_RECOMPUTE_SELECTIVE] = "only the attention core is run again",
+    [LS_RECOMPUTE_SELECTIVE] = "the attention core, or named operations, run again",
     [LS_RECOMPUTE_FULL] = "layers are run again from their kept inputs",
+    [LS_RECOMPUTE_FIT] = "of these what fits in memory and repeats least",
 };
 
 static const char *const optimizers[LS_N_OPTIMIZERS] = {

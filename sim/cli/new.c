@@ -30,7 +30,8 @@ static const LsOption options[] = {
     {"zero", 0, LS_OPTION_INTEGER, "STAGE", "ZeRO stage", "0 1 2 3"},
     {"precision", 0, LS_OPTION_STRING, "FORMAT", "compute format",
      "fp32 tf32 fp16 bf16 fp8 mxfp8 nvfp4"},
-    {"recompute", 0, LS_OPTION_STRING, "MODE", "activation recomputation", "none selective full"},
+    {"recompute", 0, LS_OPTION_STRING, "MODE", "activation recomputation",
+     "none selective full fit"},
     {NULL, 0, LS_OPTION_FLAG, NULL, NULL, NULL},
 };
 
@@ -156,7 +157,7 @@ static char *write_text (const Choice *choice) {
                           "gradients, 3 + parameters\n",
                           (int) choice->zero);
   g_string_append_printf (
-      yaml, "  recompute: {mode: %s}   # none, selective or full: memory against time\n",
+      yaml, "  recompute: {mode: %s}   # none, selective, full or fit: memory against time\n",
       choice->recompute);
   g_string_append (yaml, "  software: generic      # fusions, launch costs, overlap of tensor "
                          "collectives: `lockstep list software`\n");

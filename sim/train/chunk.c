@@ -6,6 +6,8 @@
  */
 #include "train/chunk.h"
 
+#include <math.h>
+
 #include "base/assert.h"
 
 #define MAX_LOOPED_SIZE 127
@@ -39,6 +41,15 @@ static LsChunkMode mode_of (const LsRecompute *recompute) {
   return recompute->unit == LS_RECOMPUTE_UNIT_OPERATION ? LS_CHUNK_CHAIN : LS_CHUNK_FULL;
 }
 
+/* Layers per segment of `again` recomputed ones. */
+static guint size_of (const LsRecompute *recompute, guint again) {
+  const gint64 every = recompute->every == LS_RECOMPUTE_SQRT
+                           ? (gint64) round (sqrt ((double) again))
+                           : recompute->every;
+
+  return (guint) CLAMP (every, 1, (gint64) again);
+}
+
 LsChunks *ls_chunks_new (const LsStage *stage, const LsRecompute *recompute) {
   GArray *list = g_array_new (FALSE, TRUE, sizeof (LsChunk));
   gint64 left = recompute->mode == LS_RECOMPUTE_NONE ? 0 : recompute->layers;
@@ -48,7 +59,7 @@ LsChunks *ls_chunks_new (const LsStage *stage, const LsRecompute *recompute) {
     guint again = run->is_block ? (guint) CLAMP (left, 0, (gint64) run->count) : 0;
     if (again > 0) {
       LsChunkMode mode = mode_of (recompute);
-      guint size = mode == LS_CHUNK_SELECTIVE ? 1 : (guint) CLAMP (recompute->every, 1, again);
+      guint size = mode == LS_CHUNK_SELECTIVE ? 1 : size_of (recompute, again);
       append_segments (list, run, 0, mode, again, size);
       left -= again;
     }
@@ -90,6 +101,21 @@ static double skipped_flops (const LsLayerPlan *plan, const LsWorkload *workload
   return flops;
 }
 
+/* What selective recompute runs again of one layer, over all tensor ranks. */
+static double selected_flops (const LsLayerPlan *plan, const LsWorkload *workload) {
+  double flops = 0;
+
+  for (guint i = 0; i < plan->n_forward; i++) {
+    if (!ls_layer_op_repeated (plan, i))
+      continue;
+    if (plan->forward[i].kind == LS_KIND_ATTENTION)
+      flops += core_flops (workload);
+    else if (plan->forward[i].kind == LS_KIND_MATMUL)
+      flops += plan->forward[i].cost.flops * (double) workload->layout.tensor;
+  }
+  return flops;
+}
+
 double ls_chunks_recomputed_flops (const LsChunks *chunks, const LsWorkload *workload) {
   double flops = 0;
 
@@ -97,7 +123,7 @@ double ls_chunks_recomputed_flops (const LsChunks *chunks, const LsWorkload *wor
     const LsChunk *chunk = &chunks->chunk[i];
     switch (chunk->mode) {
     case LS_CHUNK_SELECTIVE:
-      flops += chunk->segments * core_flops (workload);
+      flops += chunk->segments * selected_flops (chunk->plan, workload);
       break;
     case LS_CHUNK_FULL:
       flops += (double) chunk->segments *

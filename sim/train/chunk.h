@@ -1,7 +1,8 @@
 /* A stage's layers as chunks: runs of equal segments of layers that are treated alike by recompute.
  *
  * Model:      a segment is the unit of recompute: `size` layers whose forward is run again together
- *             before their backward. Without full recompute a segment is one layer.
+ *             before their backward. Without full recompute a segment is one layer. By the square-root
+ *             rule a segment has round (sqrt (n)) of the n layers of a run that are recomputed.
  *             FULL:  the segment's input is kept, nothing inside; all of it is run again.
  *             CHAIN: the last layer keeps all it saves, the others nothing; those are run again.
  * Invariants: chunks cover the stage's layers in order, each once.
@@ -14,7 +15,7 @@
 
 typedef enum {
   LS_CHUNK_KEEP,      /* all that is saved is kept */
-  LS_CHUNK_SELECTIVE, /* the attention core is run again */
+  LS_CHUNK_SELECTIVE, /* the selected operations run again (layer.h) */
   LS_CHUNK_FULL,
   LS_CHUNK_CHAIN,
 } LsChunkMode;

@@ -245,6 +245,7 @@ LsLayerOp *ls_layer_add_linear (LsLayerBuilder *builder, const char *name, gint6
       builder, name, LS_KIND_MATMUL,
       matmul (builder, group_tokens (builder), out, in, builder->format, FALSE));
   op->saved_bytes = ls_layer_linear_bytes (builder, builder->tokens * in);
+  op->saved_input_bytes = op->saved_bytes;
   return op;
 }
 

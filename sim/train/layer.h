@@ -4,7 +4,8 @@
  * Model:      a layer is a list of forward operations and a list of backward operations, both in
  *             execution order; an operation is a kernel with its cost on the given accelerator, or
  *             a collective over the tensor-parallel group, or the experts' groups. Recomputing a layer runs its forward
- *             list again (all of it, or only the operations marked `core` for selective).
+ *             list again (all of it, or only some operations for selective: those marked `core`,
+ *             or those that were named, see ls_layer_plan_select()).
  * Invariants: activations of a layer = sum of saved_bytes over its forward list; parameters are
  *             counted per rank, after tensor parallelism, before ZeRO.
  * Left out:   how layers are arranged into a step (program builders) and who shards what (zero).
@@ -26,13 +27,20 @@ typedef struct {
   LsAxis axis;       /* of a collective: whose group; LS_AXIS_NONE: tensor */
   LsKernelCost cost; /* kernels: launch overhead of the software generation included */
   LsCollectiveOp collective;
-  gint64 collective_bytes; /* message size, in the convention of net/collective.h */
-  gint64 saved_bytes;      /* forward: kept from its end until the layer's backward */
-  gint64 workspace_bytes;  /* live only while it runs */
+  gint64 collective_bytes;   /* message size, in the convention of net/collective.h */
+  gint64 saved_bytes;        /* forward: kept from its end until the layer's backward */
+  gint64 saved_input_bytes;  /* of these, the output of the kernel before it: who runs that again
+                              * has them again; 0 where an operation's input is not told apart */
+  gint64 saved_output_bytes; /* of these, its own output */
+  gint64 workspace_bytes;    /* live only while it runs */
   /* Gradients of weights: what is kept for them when they are put off: the saved input, and the gradient of
    * the output, which is part of the workspace when they are not. */
   gint64 operand_bytes, output_gradient_bytes;
   gboolean core; /* part of the attention core: selective recompute drops and repeats it */
+  /* What ls_layer_plan_select() decided. */
+  gboolean repeated;    /* runs again before the backward pass */
+  gint64 dropped_bytes; /* of saved_bytes: not kept by the forward pass */
+  gint64 remade_bytes;  /* kept from its second run on; they sum up to what was dropped */
   gboolean
       overlaps_next; /* collective: the next operation need not wait for it; all later ones do */
   LsPhaseName
@@ -51,6 +59,7 @@ typedef struct {
   gint64 narrow_parameters; /* of linear maps that multiply in a narrow format, else 0 */
   gint64 narrow_bytes;      /* of their copies in that format that stay from step to step */
   guint n_matrices;         /* weight matrices among them, at least 1 when there are parameters */
+  gboolean selected;        /* ls_layer_plan_select() was called; else selective means the core */
   gint64 input_bytes;       /* what full recompute keeps instead of the saved bytes */
   gint64 output_bytes;      /* what goes to the next pipeline stage, per rank */
   double
@@ -69,4 +78,14 @@ gint64 ls_layer_plan_saved_bytes (const LsLayerPlan *plan); /* no recompute */
  * Qi et al. 2023 (arXiv 2401.10241), section 2. */
 gint64 ls_layer_plan_put_off_bytes (const LsLayerPlan *plan);
 gint64 ls_layer_plan_saved_core_bytes (
-    const LsLayerPlan *plan); /* the part that selective recompute drops */
+    const LsLayerPlan *plan); /* the part that selective recompute drops without names */
+
+/* Selective recompute of the forward operations with these names (NULL: of the attention core), in place.
+ * Dropped are a named operation's own tensors and its output where the next kernel keeps it (the output
+ * of an attention core stays: the projection's checkpoint is its input, as in Megatron-LM). An operation
+ * whose input nobody keeps needs the one before it to run again too. Returns what is dropped. */
+gint64 ls_layer_plan_select (LsLayerPlan *plan, const char *const *names);
+/* Of one operation, for a plan that was selected or not. */
+gboolean ls_layer_op_repeated (const LsLayerPlan *plan, guint op);
+gint64 ls_layer_op_dropped_bytes (const LsLayerPlan *plan, guint op);
+gint64 ls_layer_op_remade_bytes (const LsLayerPlan *plan, guint op);

@@ -98,7 +98,9 @@ static void head_forward (LsLayerBuilder *b, const LsTransformer *t, gint64 voca
   if (b->sequence_parallel)
     ls_layer_add_collective (b, "gather_logits", LS_COLLECTIVE_ALL_GATHER, wide);
   op = ls_layer_add_linear (b, "logits", t->hidden, vocab);
-  op->saved_bytes = ls_layer_bytes (b, rows * t->hidden + logits);
+  op->saved_input_bytes = ls_layer_bytes (b, rows * t->hidden);
+  op->saved_output_bytes = ls_layer_bytes (b, logits);
+  op->saved_bytes = op->saved_input_bytes + op->saved_output_bytes;
   ls_layer_add_collective (b, "loss_max", LS_COLLECTIVE_ALL_REDUCE, b->tokens * STATISTIC_BYTES);
   op = ls_layer_add_kernel (
       b, "loss", LS_KIND_LOSS,

@@ -180,6 +180,8 @@ static void forward (LsLayerBuilder *b, const LsElement *e, const LsElement *nex
     break;
   }
   op->saved_bytes = saved_bytes (b, e, next);
+  op->saved_input_bytes =
+      keeps_input (e) && !e->shares_input ? ls_layer_bytes (b, in_elements (b, e)) : 0;
   if (!keeps_input (next != NULL ? next : e))
     op->workspace_bytes = ls_layer_bytes (b, out_elements (b, e));
 }

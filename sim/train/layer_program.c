@@ -6,12 +6,12 @@
 #include "train/reduce_program.h"
 
 /* Which operations of a forward list run, and which of them keep what they save. */
-typedef enum { KEEP_ALL, KEEP_NONE, KEEP_ALL_BUT_CORE, RUN_CORE } Keep;
+typedef enum { KEEP_ALL, KEEP_NONE, KEEP_UNSELECTED, RUN_SELECTED } Keep;
 
 static Keep keep_of (const LsChunk *chunk, guint layer) {
   switch (chunk->mode) {
   case LS_CHUNK_SELECTIVE:
-    return KEEP_ALL_BUT_CORE;
+    return KEEP_UNSELECTED;
   case LS_CHUNK_FULL:
     return KEEP_NONE;
   case LS_CHUNK_CHAIN:
@@ -22,8 +22,19 @@ static Keep keep_of (const LsChunk *chunk, guint layer) {
   }
 }
 
-static gboolean is_kept (const LsLayerOp *op, Keep keep) {
-  return keep == KEEP_ALL || keep == RUN_CORE || (keep == KEEP_ALL_BUT_CORE && !op->core);
+/* Of what operation `i` saves: what stays behind when it runs. */
+static gint64 kept_bytes (const LsLayerPlan *plan, guint i, Keep keep) {
+  switch (keep) {
+  case KEEP_NONE:
+    return 0;
+  case KEEP_UNSELECTED:
+    return plan->forward[i].saved_bytes - ls_layer_op_dropped_bytes (plan, i);
+  case RUN_SELECTED:
+    return ls_layer_op_remade_bytes (plan, i);
+  case KEEP_ALL:
+  default:
+    return plan->forward[i].saved_bytes;
+  }
 }
 
 static LsLabel label_of (const LsBuilder *builder, const LsChunk *chunk, guint layer,
@@ -126,11 +137,6 @@ static gboolean all_operations (const LsBuilder *builder, const LsLayerOp *op) {
   return TRUE;
 }
 
-static gboolean is_core (const LsBuilder *builder, const LsLayerOp *op) {
-  (void) builder;
-  return op->core;
-}
-
 /* Of a backward list: does it belong to what is being written? */
 static gboolean is_in_half (const LsBuilder *builder, const LsLayerOp *op) {
   if (builder->backward == LS_ACTION_BACKWARD)
@@ -141,6 +147,7 @@ static gboolean is_in_half (const LsBuilder *builder, const LsLayerOp *op) {
 /* What the host cannot hide: time to launch the kernels of a list beyond the time to run them; all of it, and that of
  * collectives, where each launch waits for the one before to end. */
 static void add_launch_gap (LsBuilder *builder, const LsLayerOp *ops, guint n,
+                            const LsLayerPlan *selected,
                             gboolean (*runs) (const LsBuilder *, const LsLayerOp *)) {
   const gboolean serial = builder->spec->workload->software->serial_launches;
   gint64 host_ps = 0, device_ps = 0;
@@ -150,7 +157,7 @@ static void add_launch_gap (LsBuilder *builder, const LsLayerOp *ops, guint n,
       continue;
     if (ops[i].is_collective && serial)
       host_ps += ls_kernel_launch_ps (builder->spec->workload->software);
-    if (ops[i].is_collective)
+    if (ops[i].is_collective || (selected != NULL && !ls_layer_op_repeated (selected, i)))
       continue;
     host_ps += ls_kernel_host_ps (&ops[i].cost, builder->spec->workload->software);
     device_ps += serial ? 0 : ops[i].cost.alone_ps;
@@ -165,17 +172,17 @@ static void layer_forward (LsBuilder *builder, const LsLayerPlan *plan, guint n,
 
   for (guint i = 0; i < n; i++) {
     const LsLayerOp *op = &plan->forward[i];
-    if (keep == RUN_CORE && !op->core)
+    if (keep == RUN_SELECTED && !ls_layer_op_repeated (plan, i))
       continue;
-    gint64 passing = op->workspace_bytes + (is_kept (op, keep) ? 0 : op->saved_bytes);
-    gint64 kept = is_kept (op, keep) ? op->saved_bytes : 0;
+    gint64 kept = kept_bytes (plan, i, keep);
+    gint64 passing = op->workspace_bytes + (keep == RUN_SELECTED ? 0 : op->saved_bytes - kept);
     Claims claims = {passing + kept + input_bytes, passing};
     add_layer_op (builder, op, phase, claims, op->overlaps_next, &deferred);
     input_bytes = 0;
   }
   if (deferred.valid)
     ls_builder_wait (builder, deferred);
-  add_launch_gap (builder, plan->forward, n, keep == RUN_CORE ? is_core : all_operations);
+  add_launch_gap (builder, plan->forward, n, keep == RUN_SELECTED ? plan : NULL, all_operations);
 }
 
 /* The forward list once more, as far as the backward pass needs it where the software stops there. */
@@ -231,7 +238,7 @@ static void layer_backward (LsBuilder *builder, const LsLayerPlan *plan, gint64 
     ls_builder_claim (builder, "keep", LS_MEMORY_ACTIVATIONS, -released);
   if (n == 0 && half) /* gradients that came with those of the inputs */
     ls_reduce_note (builder, ls_builder_point (builder, "weights"));
-  add_launch_gap (builder, plan->backward, plan->n_backward, is_in_half);
+  add_launch_gap (builder, plan->backward, plan->n_backward, NULL, is_in_half);
 }
 
 static gboolean is_looped (const LsBuilder *builder, const LsChunk *chunk) {
@@ -277,7 +284,7 @@ static void recompute_segment (LsBuilder *builder, const LsChunk *chunk) {
     builder->layer = label_of (builder, chunk, layer, TRUE);
     if (again_gathered)
       ls_gather_begin_layer (builder, chunk->plan, LS_PHASE_RECOMPUTE);
-    layer_again (builder, chunk->plan, chunk->mode == LS_CHUNK_SELECTIVE ? RUN_CORE : KEEP_ALL,
+    layer_again (builder, chunk->plan, chunk->mode == LS_CHUNK_SELECTIVE ? RUN_SELECTED : KEEP_ALL,
                  chunk->mode == LS_CHUNK_FULL && layer + 1 == again);
     if (again_gathered)
       ls_gather_end_layer (builder, chunk->plan);

@@ -86,6 +86,7 @@ static void forward_norm (Block *k, const char *norm) {
   LsLayerOp *op = ls_layer_add_norm (&k->b, norm, k->rows, k->t->hidden, LS_PASS_FORWARD);
 
   op->saved_bytes = ls_layer_bytes (&k->b, k->rows * k->t->hidden);
+  op->saved_input_bytes = op->saved_bytes;
 }
 
 static void forward_norm_and_gather (Block *k, const char *norm, const char *gather_name) {
@@ -98,6 +99,7 @@ static LsLayerOp *forward_column (Block *k, const char *name, gint64 out) {
   LsLayerOp *op = ls_layer_add_linear (&k->b, name, k->t->hidden, out);
 
   op->saved_bytes = ls_layer_linear_bytes (&k->b, k->rows * k->t->hidden);
+  op->saved_input_bytes = op->saved_bytes;
   if (k->b.sequence_parallel)
     op->workspace_bytes = k->wide;
   return op;
@@ -120,15 +122,19 @@ static void forward_add (Block *k, const char *dropout, const char *add) {
 
 /* From the residual stream to queries, keys and values. */
 static void forward_qkv (Block *k) {
+  const gint64 heads = ls_layer_bytes (&k->b, k->b.tokens * (k->q + 2 * k->kv));
   LsLayerOp *op = NULL;
 
   forward_norm_and_gather (k, "norm1", "gather_qkv");
   op = forward_column (k, "qkv", k->q + 2 * k->kv);
-  op->saved_bytes += ls_layer_bytes (&k->b, k->b.tokens * (k->q + 2 * k->kv));
-  if (k->t->qk_norm) /* its input is the output of qkv, which attention reads normed */
-    ls_layer_add_norm (&k->b, "qk_norm", k->b.tokens * (k->q + k->kv) / k->t->head_dim,
-                       k->t->head_dim, LS_PASS_FORWARD)
-        ->saved_bytes = ls_layer_bytes (&k->b, k->b.tokens * (k->q + k->kv));
+  op->saved_output_bytes = heads;
+  op->saved_bytes += heads;
+  if (k->t->qk_norm) { /* its input is the output of qkv, which attention reads normed */
+    op = ls_layer_add_norm (&k->b, "qk_norm", k->b.tokens * (k->q + k->kv) / k->t->head_dim,
+                            k->t->head_dim, LS_PASS_FORWARD);
+    op->saved_bytes = ls_layer_bytes (&k->b, k->b.tokens * (k->q + k->kv));
+    op->saved_input_bytes = op->saved_bytes;
+  }
   if (k->t->rotary)
     for (int i = 0; i < (k->fused_rotary ? 1 : 3); i++)
       ls_layer_add_pass (&k->b, "rotary", k->b.tokens * (k->q + k->kv), 1, 1);
@@ -167,17 +173,19 @@ void ls_block_activation (Block *k) {
 
   if (k->t->gated && software->fused_bias_gelu) {
     op = ls_layer_add_pass (&k->b, "swiglu", elements, 2, 1);
-    op->saved_bytes = ls_layer_bytes (&k->b, 2 * elements);
+    op->saved_input_bytes = op->saved_bytes = ls_layer_bytes (&k->b, 2 * elements);
   } else if (k->t->gated) {
     op = ls_layer_add_pass (&k->b, "silu", elements, 1, 1);
-    op->saved_bytes = ls_layer_bytes (&k->b, elements);
+    /* Both halves of what mlp_up made, of which the gate reads the other one. */
+    op->saved_input_bytes = op->saved_bytes = ls_layer_bytes (&k->b, 2 * elements);
     op = ls_layer_add_pass (&k->b, "gate", elements, 2, 1);
-    op->saved_bytes = ls_layer_bytes (&k->b, 2 * elements);
+    op->saved_input_bytes = op->saved_bytes = ls_layer_bytes (&k->b, elements);
   } else {
     if (k->t->biases && !software->fused_bias_gelu)
       ls_layer_add_pass (&k->b, "bias", elements, 1, 1);
     op = ls_layer_add_pass (&k->b, "gelu", elements, 1, 1);
     op->saved_bytes = ls_layer_bytes (&k->b, elements);
+    op->saved_input_bytes = op->saved_bytes;
   }
 }
 

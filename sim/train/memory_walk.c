@@ -66,13 +66,13 @@ static void reduce (Walker *w, gint64 parameters) {
   w->reduced = MIN (w->before, w->buffers->bucket_bytes + 2 * w->largest);
 }
 
-/* The forward list; `keep` FALSE keeps nothing, `core` FALSE nothing of the attention core. */
-static void forward (Walker *w, const LsLayerPlan *plan, gboolean keep, gboolean core) {
+/* The forward list; `keep` FALSE keeps nothing, `all` FALSE not what selective recompute drops. */
+static void forward (Walker *w, const LsLayerPlan *plan, gboolean keep, gboolean all) {
   for (guint i = 0; i < plan->n_forward; i++) {
     const LsLayerOp *op = &plan->forward[i];
-    const gboolean kept = keep && (core || !op->core);
+    const gint64 dropped = !keep ? op->saved_bytes : all ? 0 : ls_layer_op_dropped_bytes (plan, i);
 
-    run (w, op->workspace_bytes + (kept ? 0 : op->saved_bytes), kept ? op->saved_bytes : 0);
+    run (w, op->workspace_bytes + dropped, op->saved_bytes - dropped);
   }
   w->walk->forward_layers++;
 }
@@ -89,10 +89,10 @@ static void again (Walker *w, const LsLayerPlan *plan, gboolean last) {
   w->walk->forward_layers++;
 }
 
-static void run_core (Walker *w, const LsLayerPlan *plan) {
+static void run_selected (Walker *w, const LsLayerPlan *plan) {
   for (guint i = 0; i < plan->n_forward; i++)
-    if (plan->forward[i].core)
-      run (w, plan->forward[i].workspace_bytes, plan->forward[i].saved_bytes);
+    if (ls_layer_op_repeated (plan, i))
+      run (w, plan->forward[i].workspace_bytes, ls_layer_op_remade_bytes (plan, i));
 }
 
 static gboolean is_in_half (const Walker *w, const LsLayerOp *op) {
@@ -164,7 +164,7 @@ static void segment_backward (Walker *w, const LsChunk *chunk) {
     if (inputs && chunk->size == 1 && layers_again (chunk) == 1)
       again (w, chunk->plan, chunk->mode == LS_CHUNK_FULL);
     if (inputs && chunk->mode == LS_CHUNK_SELECTIVE)
-      run_core (w, chunk->plan);
+      run_selected (w, chunk->plan);
     backward (w, chunk->plan,
               first && inputs && chunk->mode == LS_CHUNK_FULL ? chunk->plan->input_bytes : 0);
   }

@@ -142,6 +142,11 @@ LsStage *ls_stage_new_part (const LsWorkload *workload, guint number,
   LS_REQUIRE (stage->n_runs > 0, "stage %u has no layer", number);
   count_parameters (stage);
   set_boundary (stage, workload, number);
+  if (workload->recompute.mode == LS_RECOMPUTE_SELECTIVE)
+    for (guint i = 0; i < stage->n_runs; i++)
+      if (stage->runs[i].is_block)
+        ls_layer_plan_select (stage->runs[i].plan,
+                              (const char *const *) workload->recompute.operations);
   return stage;
 }
 

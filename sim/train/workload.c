@@ -54,6 +54,7 @@ LsWorkload *ls_workload_copy (const LsWorkload *workload) {
 
   copy->name = g_strdup (workload->name);
   copy->kernels = ls_kernel_table_ref (workload->kernels);
+  copy->recompute.operations = g_strdupv (workload->recompute.operations);
   copy->traffic = g_memdup2 (workload->traffic, workload->traffic != NULL ? sizeof (LsTraffic) : 0);
   copy->model = ls_model_copy (workload->model);
   ls_update_plan_copy (&copy->update, &workload->update);
@@ -75,6 +76,7 @@ void ls_workload_free (LsWorkload *workload) {
   ls_model_free (workload->model);
   ls_kernel_table_unref (workload->kernels);
   ls_update_plan_clear (&workload->update);
+  g_strfreev (workload->recompute.operations);
   g_free (workload->gpu_of_rank);
   g_free (workload->traffic);
   g_free (workload->microbatches_of);

@@ -27,10 +27,11 @@
   X (ZB_V, "zb-v")                    /* two stages per device, there and back */    \
   X (DUALPIPE, "dualpipe")            /* two copies of the model, from both ends */  \
   X (DUALPIPEV, "dualpipev")          /* DualPipe folded: one copy, half the devices */
-#define LS_RECOMPUTE_MODES(X)                                           \
-  X (NONE, "none")                                                      \
-  X (SELECTIVE, "selective") /* only the attention core is run again */ \
-  X (FULL, "full")           /* layers are run again from their kept input */
+#define LS_RECOMPUTE_MODES(X)                                                         \
+  X (NONE, "none")                                                                    \
+  X (SELECTIVE, "selective") /* the attention core, or named operations, run again */ \
+  X (FULL, "full")           /* layers are run again from their kept input */         \
+  X (FIT, "fit")             /* the least of these that fits in memory (recompute.h) */
 #define LS_RECOMPUTE_UNITS(X)                                                          \
   X (BLOCK, "block")         /* inputs kept every k layers; each layer is run again */ \
   X (OPERATION, "operation") /* every k-th layer keeps all; the chain between is run again */
@@ -68,9 +69,14 @@ typedef struct {
 typedef struct {
   LsRecomputeMode mode;
   LsRecomputeUnit unit;
-  gint64 every;  /* k: one kept input per k layers */
+  gint64 every;  /* k: one kept input per k layers; LS_RECOMPUTE_SQRT: by the square-root rule */
   gint64 layers; /* how many layers of each stage are recomputed; the rest keep all */
+  char **operations; /* of selective, names of forward operations; NULL: the attention core */
+  gboolean fitted;   /* chosen by mode fit */
 } LsRecompute;
+
+/* k = round (sqrt (layers that are recomputed together)). source: Chen et al. 2016 (arXiv 1604.06174). */
+#define LS_RECOMPUTE_SQRT 0
 
 typedef struct {
   LsOptimizerKind kind;

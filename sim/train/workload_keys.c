@@ -47,7 +47,7 @@ static const char *const schedules[] = {LS_SCHEDULES (NAME_OF) NULL};
 static const char *const schedules_later[] = {"v-half", "v-min", NULL};
 static const char *const axes[] = {"tensor", "context", "expert", "data", "pipeline", NULL};
 static const char *const recompute_modes[] = {LS_RECOMPUTE_MODES (NAME_OF) NULL};
-static const char *const recompute_later[] = {"fit", NULL};
+static const char *const sqrt_word[] = {"sqrt", NULL};
 static const char *const recompute_units[] = {LS_RECOMPUTE_UNITS (NAME_OF) NULL};
 static const char *const optimizers[] = {LS_OPTIMIZERS (NAME_OF) NULL};
 static const char *const optimizers_later[] = {"muon", NULL};
@@ -674,10 +674,11 @@ const LsConfigKey ls_workload_keys[] = {
     {.path = W "recompute.mode",
      .type = LS_CONFIG_WORD,
      .choices = recompute_modes,
-     .later_choices = recompute_later,
      .default_text = "none",
      .source = "keep all",
-     .meaning = "selective: the attention core; full: layers from their kept inputs"},
+     .meaning =
+         "selective: the attention core, or recompute.operations; full: layers from their kept "
+         "inputs; fit: of these and none what fits in memory and repeats least"},
     {.path = W "recompute.unit",
      .type = LS_CONFIG_WORD,
      .choices = recompute_units,
@@ -691,18 +692,27 @@ const LsConfigKey ls_workload_keys[] = {
      .type = LS_CONFIG_INTEGER,
      .minimum = 1,
      .maximum = LARGEST,
+     .choices = sqrt_word,
      .default_text = "1",
      .source = "Megatron-LM",
      .when = "only with recompute.mode full",
-     .meaning = "the k of recompute.unit"},
+     .meaning = "the k of recompute.unit; sqrt: the rounded square root of the layers (Chen et al. "
+                "2016); check --recompute-curve shows all k"},
     {.path = W "recompute.layers",
      .type = LS_CONFIG_INTEGER,
      .maximum = LARGEST,
      .choices = all_word,
      .default_text = "all",
      .source = "every layer",
-     .when = "only with a recompute.mode other than none",
+     .when = "only with recompute.mode selective or full",
      .meaning = "layers of each stage that are treated so, the first ones"},
+    {.path = W "recompute.operations",
+     .type = LS_CONFIG_STRING,
+     .flags = LS_CONFIG_LIST | LS_CONFIG_ONE_OR_LIST,
+     .when = "only with recompute.mode selective",
+     .meaning =
+         "operations of a layer, by their names in the trace, whose outputs are dropped and made "
+         "again: [norm1, norm2, gelu]; the attention core if not given"},
 
     /* Optimizer and updates. */
     {.path = W "optimizer", .type = LS_CONFIG_MAP, .word = "kind", .meaning = "the optimizer"},

@@ -130,7 +130,10 @@ START_TEST (recompute_on_a_chain)
 {
   static const gint64 ks[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 96};
   const gint64 k = ks[_i];
-  const LsRecompute recompute = {LS_RECOMPUTE_FULL, LS_RECOMPUTE_UNIT_OPERATION, k, G_MAXINT64};
+  const LsRecompute recompute = {.mode = LS_RECOMPUTE_FULL,
+                                 .unit = LS_RECOMPUTE_UNIT_OPERATION,
+                                 .every = k,
+                                 .layers = G_MAXINT64};
   g_autoptr (LsStage) stage = synthetic_stage (96, 1, 1);
   LsMemoryWalk walk;
 
@@ -148,8 +151,12 @@ START_TEST (recompute_on_blocks)
  * 2 N/k + 34 k: 226, 164, 556, 3266 sbh at k = 1, 2, 16, 96; 3264 without recompute. */
 {
   static const gint64 ks[] = {1, 2, 16, 96}, peaks[] = {226, 164, 556, 3266};
-  const LsRecompute recompute = {LS_RECOMPUTE_FULL, LS_RECOMPUTE_UNIT_BLOCK, ks[_i], G_MAXINT64};
-  const LsRecompute none = {LS_RECOMPUTE_NONE, LS_RECOMPUTE_UNIT_BLOCK, 1, G_MAXINT64};
+  const LsRecompute recompute = {.mode = LS_RECOMPUTE_FULL,
+                                 .unit = LS_RECOMPUTE_UNIT_BLOCK,
+                                 .every = ks[_i],
+                                 .layers = G_MAXINT64};
+  const LsRecompute none = {
+      .mode = LS_RECOMPUTE_NONE, .unit = LS_RECOMPUTE_UNIT_BLOCK, .every = 1, .layers = G_MAXINT64};
   g_autoptr (LsStage) stage = synthetic_stage (96, 2, 34);
   LsMemoryWalk walk;
 
@@ -166,8 +173,12 @@ END_TEST
 START_TEST (selective_recompute_drops_the_core_only) {
   g_autoptr (LsWorkload) workload =
       ls_workload_new_default (ls_model_new_preset ("gpt-7.5b", NULL), 1);
-  const LsRecompute none = {LS_RECOMPUTE_NONE, LS_RECOMPUTE_UNIT_BLOCK, 1, G_MAXINT64};
-  const LsRecompute selective = {LS_RECOMPUTE_SELECTIVE, LS_RECOMPUTE_UNIT_BLOCK, 1, G_MAXINT64};
+  const LsRecompute none = {
+      .mode = LS_RECOMPUTE_NONE, .unit = LS_RECOMPUTE_UNIT_BLOCK, .every = 1, .layers = G_MAXINT64};
+  const LsRecompute selective = {.mode = LS_RECOMPUTE_SELECTIVE,
+                                 .unit = LS_RECOMPUTE_UNIT_BLOCK,
+                                 .every = 1,
+                                 .layers = G_MAXINT64};
   g_autoptr (LsStage) stage = NULL;
   LsMemoryWalk a, b;
 
