@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/quantity.h"
+#include "cli/check_zero.h"
 #include "train/expert_load.h"
 #include "train/recompute.h"
 #include "train/traffic.h"
@@ -140,6 +141,7 @@ void ls_check_memory (GString *out, const LsScenario *scenario, guint job) {
   g_string_append (out, " of each GPU outside its capacity\n");
   verdict = ls_memory_verdict (w, gpus, &fullest);
   g_string_append_printf (out, "%s\n", g_strchomp (verdict));
+  ls_check_zero (out, scenario, job);
 }
 
 static void json_estimate (LsJson *json, const LsMemoryEstimate *estimate) {
@@ -176,6 +178,7 @@ void ls_check_memory_json (LsJson *json, const LsScenario *scenario, guint job) 
     ls_json_close (json);
   }
   ls_json_close (json);
+  ls_check_zero_json (json, scenario, job);
   ls_json_close (json);
 }
 

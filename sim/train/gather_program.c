@@ -2,6 +2,7 @@
 #include "train/gather_program.h"
 
 #include "base/assert.h"
+#include "train/gather_depth.h"
 
 struct LsGatherState {
   GArray *gathers;  /* LsMark of the units of one segment, in order */
@@ -92,10 +93,9 @@ void ls_gather_end_layer (LsBuilder *builder, const LsLayerPlan *plan) {
 }
 
 void ls_gather_end_segment (LsBuilder *builder) {
-  const LsZero *zero = &builder->spec->workload->zero;
   GArray *gathers = builder->gather->gathers, *releases = builder->gather->releases;
   gint64 n = gathers->len;
-  gint64 distance = zero->overlap ? MAX (zero->prefetch, 0) + 1 : 1;
+  gint64 distance = ls_gather_depth (builder->spec->workload, builder->spec->stage);
 
   LS_REQUIRE (gathers->len == releases->len);
   for (gint64 i = 0; i < n; i++) {

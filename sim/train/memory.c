@@ -14,6 +14,7 @@
 #include "train/memory.h"
 
 #include "base/assert.h"
+#include "train/gather_depth.h"
 #include "train/memory_actions.h"
 
 /* Peak reserved / peak allocated: the median over 12 runs of Megatron-LM on 8 B200 that print both (1.03;
@@ -71,7 +72,7 @@ double ls_memory_bytes_per_parameter (const LsWorkload *workload) {
 }
 
 /* What travels beside the activations, for the walk. */
-static LsMemoryBuffers buffers_of (const LsWorkload *workload) {
+static LsMemoryBuffers buffers_of (const LsWorkload *workload, const LsStage *stage) {
   const LsZero *zero = &workload->zero;
   LsMemoryBuffers buffers = {.stops_early = workload->software->recompute_stops_early};
 
@@ -84,7 +85,7 @@ static LsMemoryBuffers buffers_of (const LsWorkload *workload) {
   if (zero->stage == 3) {
     buffers.by_layer = TRUE;
     buffers.gather_bytes = (gint64) ls_precision_gather_size (&workload->precision);
-    buffers.gathered_layers = zero->overlap ? (guint) CLAMP (zero->prefetch, 0, 1000) + 1 : 1;
+    buffers.gathered_layers = ls_gather_depth (workload, stage);
   }
   return buffers;
 }
@@ -171,7 +172,7 @@ void ls_memory_estimate (const LsWorkload *workload, guint number, const LsAccel
                          LsMemoryEstimate *estimate) {
   g_autoptr (LsStage) stage = ls_stage_new (workload, number, accelerator);
   const LsStaticMemory held = ls_memory_static_stage (workload, stage);
-  const LsMemoryBuffers buffers = buffers_of (workload);
+  const LsMemoryBuffers buffers = buffers_of (workload, stage);
   const LsMemoryPeak peak = peak_of (workload, number, stage, &buffers);
 
   *estimate = (LsMemoryEstimate){.stage = number};

@@ -64,6 +64,7 @@ typedef struct {
   gboolean overlap;    /* collectives run beside compute */
   gint64 bucket_bytes; /* gradients per reduction, stages 0-2 */
   gint64 prefetch;     /* layers gathered ahead of the one that computes, stage 3 */
+  gint64 max_gathered; /* parameters gathered at once at most, stage 3; 0: no limit */
 } LsZero;
 
 typedef struct {

@@ -353,7 +353,7 @@ void ls_reader_parallel (LsWorkloadReader *r) {
 /* Keys of `zero` that cannot matter in this layout. */
 void ls_reader_check_zero (LsWorkloadReader *r) {
   static const char *const keys[] = {W "zero.stage", W "zero.overlap", W "zero.bucket",
-                                     W "zero.prefetch"};
+                                     W "zero.prefetch", W "zero.max_gathered"};
   const LsZero *zero = &r->workload->zero;
 
   if (r->workload->layout.data == 1) {
@@ -365,8 +365,9 @@ void ls_reader_check_zero (LsWorkloadReader *r) {
   }
   if (zero->stage == 3)
     ls_reader_no_effect (r, keys[2], "stage 3 reduces layer by layer");
-  else
-    ls_reader_no_effect (r, keys[3], "only stage 3 gathers parameters layer by layer");
-  if (zero->stage == 3 && !zero->overlap)
-    ls_reader_no_effect (r, keys[3], "zero.overlap is false");
+  for (guint i = 3; i < G_N_ELEMENTS (keys); i++)
+    if (zero->stage < 3)
+      ls_reader_no_effect (r, keys[i], "only stage 3 gathers parameters layer by layer");
+    else if (!zero->overlap)
+      ls_reader_no_effect (r, keys[i], "zero.overlap is false");
 }

@@ -1,0 +1,214 @@
+/* Recompute as a choice: named operations, the square-root rule, mode fit, the curve; depth of gathering. */
+#include "harness.h"
+
+#include <string.h>
+
+#include "train/chunk.h"
+#include "train/gather_depth.h"
+#include "train/memory_walk.h"
+#include "train/recompute.h"
+
+static const LsAccelerator *gpu (void) {
+  return ls_accelerator_find ("a100-sxm-80gb", NULL);
+}
+
+static LsWorkload *gpt (guint layers) {
+  LsModel *model = ls_model_new_preset ("gpt-7.5b", NULL);
+  LsWorkload *workload = NULL;
+
+  model->transformer.layers = layers;
+  workload = ls_workload_new_default (model, 1);
+  workload->attention = LS_ATTENTION_FUSED_SOFTMAX;
+  workload->seq_len = 2048;
+  workload->global_batch = 1;
+  ck_assert (ls_workload_resolve (workload, NULL));
+  return workload;
+}
+
+/* Activations that live between forward and backward. */
+static gint64 kept (const LsWorkload *workload) {
+  g_autoptr (LsStage) stage = ls_stage_new (workload, 0, gpu ());
+  LsMemoryWalk walk;
+
+  ls_memory_walk (stage, &workload->recompute, NULL, &walk);
+  return walk.kept;
+}
+
+START_TEST (named_operations_drop_their_outputs)
+/* Korthikanti's table per layer, bytes: the outputs of the two norms, which the maps behind them keep, are
+ * 2 sbh each, the output of the GeLU, which the second map keeps, 8 sbh, of the first map 8 sbh; the attention core by
+ * name is selective's own 5 a s^2 b. Exact. */
+{
+  static const struct {
+    const char *names[4];
+    gint64 sbh, scores;
+  } cases[] = {{{"norm1", "norm2", NULL, NULL}, 4, 0},
+               {{"gelu", NULL, NULL, NULL}, 8, 0},
+               {{"mlp_up", "gelu", "norm2", NULL}, 18, 0},
+               {{"attention", NULL, NULL, NULL}, 0, 5}};
+  g_autoptr (LsWorkload) workload = gpt (36);
+  const gint64 all = kept (workload), s = 2048, h = 4096, a = 32;
+
+  workload->recompute.mode = LS_RECOMPUTE_SELECTIVE;
+  workload->recompute.operations = g_strdupv ((char **) cases[_i].names);
+  ck_assert_int_eq (all - kept (workload),
+                    36 * (cases[_i].sbh * s * h + cases[_i].scores * a * s * s));
+}
+END_TEST
+
+START_TEST (what_is_dropped_is_made_again)
+/* For any single operation of a block: tensors dropped = tensors remade, the named operation runs again, and so do
+ * producers only back to a kept tensor (an addition needs the projection before it, whose input is kept). */
+{
+  g_autoptr (LsWorkload) workload = gpt (1);
+  g_autoptr (LsStage) stage = ls_stage_new (workload, 0, gpu ());
+  LsLayerPlan *plan = stage->runs[1].plan;
+
+  for (guint i = 0; i < plan->n_forward; i++) {
+    const char *names[] = {plan->forward[i].name, NULL};
+    const gint64 dropped = ls_layer_plan_select (plan, names);
+    gint64 remade = 0;
+
+    for (guint k = 0; k < plan->n_forward; k++)
+      remade += ls_layer_op_remade_bytes (plan, k);
+    ck_assert_int_eq (dropped, remade);
+    ck_assert (ls_layer_op_repeated (plan, i));
+    if (strcmp (names[0], "attention_add") == 0)
+      ck_assert (ls_layer_op_repeated (plan, i - 1) && !ls_layer_op_repeated (plan, i - 2));
+  }
+}
+END_TEST
+
+START_TEST (the_square_root_rule)
+/* 96 layers: k = round (sqrt 96) = 10: nine segments of ten and one of six. 100 layers: ten of ten. */
+{
+  g_autoptr (LsWorkload) workload = gpt (_i == 0 ? 96 : 100);
+  g_autoptr (LsStage) stage = ls_stage_new (workload, 0, gpu ());
+  const LsRecompute rule = {
+      .mode = LS_RECOMPUTE_FULL, .every = LS_RECOMPUTE_SQRT, .layers = G_MAXINT64};
+  g_autoptr (LsChunks) chunks = ls_chunks_new (stage, &rule);
+
+  ck_assert_uint_eq (chunks->chunk[1].size, 10);
+  ck_assert_uint_eq (chunks->chunk[1].segments, _i == 0 ? 9 : 10);
+  if (_i == 0)
+    ck_assert_uint_eq (chunks->chunk[2].size, 6);
+}
+END_TEST
+
+START_TEST (the_curve_and_its_laws)
+/* 96 layers. Operation: forward work 2 - 1/k where k divides 96; activations rise again beyond the best k, which is
+ * near sqrt 96. Block: all run again whatever k is, and the best k is small, since a block's inside is some 17 times
+ * its input (2 N/k + 34 k sbh: least at k = 2). Point 0 is no recompute. */
+{
+  g_autoptr (LsWorkload) workload = gpt (96);
+  g_autoptr (GArray) chain = NULL, blocks = NULL;
+
+  workload->attention = LS_ATTENTION_FLASH2;
+  chain = ls_recompute_curve (workload, 0, gpu (), LS_RECOMPUTE_UNIT_OPERATION);
+  blocks = ls_recompute_curve (workload, 0, gpu (), LS_RECOMPUTE_UNIT_BLOCK);
+  ck_assert_uint_eq (chain->len, 97);
+  for (guint k = 1; k <= 96; k++) {
+    const LsRecomputePoint *a = &g_array_index (chain, LsRecomputePoint, k);
+    const LsRecomputePoint *b = &g_array_index (blocks, LsRecomputePoint, k);
+
+    if (96 % k == 0)
+      ck_assert_double_eq_tol (a->work, a->law_work, 1e-12);
+    ck_assert_double_eq_tol (b->work, 2, 1e-12);
+    ck_assert_double_eq_tol (b->law_stored, 1.0 / k, 1e-12);
+  }
+  ck_assert_uint_ge (ls_recompute_curve_best (chain), 8);
+  ck_assert_uint_le (ls_recompute_curve_best (chain), 12);
+  ck_assert_uint_eq (ls_recompute_curve_best (blocks), 2);
+  ck_assert_int_eq (g_array_index (chain, LsRecomputePoint, 0).extra_ps, 0);
+  ck_assert_int_eq (g_array_index (chain, LsRecomputePoint, 1).allocated_bytes,
+                    g_array_index (chain, LsRecomputePoint, 0).allocated_bytes);
+}
+END_TEST
+
+START_TEST (fit_repeats_least)
+/* What fits without recompute keeps all. With activations too large: the choice fits, what repeats one layer less
+ * in the same way does not, and full recompute of all layers takes longer. */
+{
+  g_autoptr (LsWorkload) small = gpt (2), large = gpt (8);
+  const LsAccelerator *accelerators[] = {gpu ()};
+  LsMemoryEstimate estimate;
+  g_autofree char *text = NULL;
+
+  small->recompute.mode = LS_RECOMPUTE_FIT;
+  ls_recompute_fit (small, accelerators);
+  ck_assert (small->recompute.mode == LS_RECOMPUTE_NONE && small->recompute.fitted);
+
+  large->micro_batch = large->global_batch = 8;
+  large->recompute.mode = LS_RECOMPUTE_FIT;
+  ls_recompute_fit (large, accelerators);
+  text = ls_recompute_text (&large->recompute);
+  ck_assert_ptr_nonnull (strstr (text, "chosen by mode fit"));
+  ck_assert (large->recompute.mode != LS_RECOMPUTE_NONE);
+  ls_memory_fullest (large, accelerators, &estimate);
+  ck_assert_msg (estimate.fits, "%s", text);
+  g_autoptr (LsStage) stage = ls_stage_new (large, 0, gpu ());
+  const gint64 chosen_ps = ls_recompute_extra_ps (stage, large);
+  large->recompute.layers = MIN (large->recompute.layers, 8) - 1;
+  ls_memory_fullest (large, accelerators, &estimate);
+  ck_assert_msg (!estimate.fits, "%s, one layer less", text);
+  g_clear_pointer (&large->recompute.operations, g_strfreev);
+  large->recompute = (LsRecompute){.mode = LS_RECOMPUTE_FULL, .every = 1, .layers = G_MAXINT64};
+  ck_assert_int_lt (chosen_ps, ls_recompute_extra_ps (stage, large));
+}
+END_TEST
+
+START_TEST (fit_without_hope)
+/* Nothing fits: the setting with the least memory, so that the verdict speaks of that. */
+{
+  g_autoptr (LsWorkload) workload = gpt (96);
+  const LsAccelerator *accelerators[] = {gpu ()};
+
+  workload->recompute.mode = LS_RECOMPUTE_FIT;
+  ls_recompute_fit (workload, accelerators);
+  ck_assert_int_eq (workload->recompute.mode, LS_RECOMPUTE_FULL);
+  ck_assert (workload->recompute.fitted);
+}
+END_TEST
+
+START_TEST (limit_on_gathered_parameters)
+/* Equal layers of 4,000 parameters, prefetch 4: live at once are floor (limit / 4,000) layers, at least one and at
+ * most five; the ledger holds them (2 bytes each) and the gradient of one layer beside them. Exact. */
+{
+  static const struct {
+    gint64 limit;
+    guint depth;
+  } cases[] = {{1, 1}, {7999, 1}, {8000, 2}, {19999, 4}, {20000, 5}, {1000000, 5}, {0, 5}};
+  static const TestNet free_net = {0, 0};
+  static const TestLayer layer = {.forward_ps = 100000, .backward_ps = 200000, .parameters = 4000};
+  LsWorkload *workload = test_workload (1, 2, 1, 8, 2);
+
+  workload->zero = (LsZero){.stage = 3,
+                            .overlap = TRUE,
+                            .bucket_bytes = 1000,
+                            .prefetch = 4,
+                            .max_gathered = cases[_i].limit};
+  g_autoptr (TestRun) run = test_run (workload, &layer, &free_net);
+  ck_assert_uint_eq (ls_gather_depth (run->workload, run->job->kinds[0].stage), cases[_i].depth);
+  ck_assert_int_eq (test_peak_activations (run, 0), (gint64) (cases[_i].depth + 1) * 4000 * 2);
+}
+END_TEST
+
+int main (void) {
+  Suite *suite = suite_create ("recompute");
+  TCase *tcase = tcase_create ("recompute");
+  SRunner *runner = srunner_create (suite);
+  int failed = 0;
+
+  tcase_add_loop_test (tcase, named_operations_drop_their_outputs, 0, 4);
+  tcase_add_test (tcase, what_is_dropped_is_made_again);
+  tcase_add_loop_test (tcase, the_square_root_rule, 0, 2);
+  tcase_add_test (tcase, the_curve_and_its_laws);
+  tcase_add_test (tcase, fit_repeats_least);
+  tcase_add_test (tcase, fit_without_hope);
+  tcase_add_loop_test (tcase, limit_on_gathered_parameters, 0, 7);
+  suite_add_tcase (suite, tcase);
+  srunner_run_all (runner, CK_NORMAL);
+  failed = srunner_ntests_failed (runner);
+  srunner_free (runner);
+  return failed == 0 ? 0 : 1;
+}
