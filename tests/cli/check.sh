@@ -54,6 +54,14 @@ says err "nowhere.yaml"
 # Too large for the memory: valid, but exit 3 and what would help.
 run 3 check tiny.yaml --set workload.model.hidden=32768 --set workload.model.ffn=131072 --set workload.model.layers=64
 says err "parameters"
+# ZeRO's stages side by side, and the curve of recompute, for people and for scripts.
+run 0 check tiny.yaml --recompute-curve
+says out "textbook"
+run 0 check tiny.yaml --recompute-curve --json
+says out '"best_k"'
+says out '"law_work"'
+run 0 check tiny.yaml --set workload.recompute.mode=fit
+says out "chosen by mode fit"
 # -o writes a file once; a folder or "-" is refused.
 run 0 check tiny.yaml --resolved -o there.yaml
 empty out

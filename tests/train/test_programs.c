@@ -15,11 +15,11 @@ static const TestNet free_net = {0, 0};
 static const TestNet net = {.latency_ps = 3000, .bytes_per_s = 1e12};
 
 static const LsRecompute recomputes[] = {
-    {LS_RECOMPUTE_NONE, LS_RECOMPUTE_UNIT_BLOCK, 1, 0},
-    {LS_RECOMPUTE_SELECTIVE, LS_RECOMPUTE_UNIT_BLOCK, 1, 100},
-    {LS_RECOMPUTE_FULL, LS_RECOMPUTE_UNIT_BLOCK, 1, 100},
-    {LS_RECOMPUTE_FULL, LS_RECOMPUTE_UNIT_BLOCK, 2, 3},
-    {LS_RECOMPUTE_FULL, LS_RECOMPUTE_UNIT_OPERATION, 2, 100},
+    {.mode = LS_RECOMPUTE_NONE, .unit = LS_RECOMPUTE_UNIT_BLOCK, .every = 1, .layers = 0},
+    {.mode = LS_RECOMPUTE_SELECTIVE, .unit = LS_RECOMPUTE_UNIT_BLOCK, .every = 1, .layers = 100},
+    {.mode = LS_RECOMPUTE_FULL, .unit = LS_RECOMPUTE_UNIT_BLOCK, .every = 1, .layers = 100},
+    {.mode = LS_RECOMPUTE_FULL, .unit = LS_RECOMPUTE_UNIT_BLOCK, .every = 2, .layers = 3},
+    {.mode = LS_RECOMPUTE_FULL, .unit = LS_RECOMPUTE_UNIT_OPERATION, .every = 2, .layers = 100},
 };
 
 /* Times a layer's forward runs again in a step of one micro-batch, in thousandths of a layer, for
@@ -131,7 +131,8 @@ START_TEST (chain_of_activations)
     const gint64 k = every[i];
     LsWorkload *workload = test_workload (1, 1, 1, n, 1);
     TestLayer chain = {.forward_ps = 1000, .backward_ps = 2000, .saved_bytes = 16};
-    workload->recompute = (LsRecompute){LS_RECOMPUTE_FULL, LS_RECOMPUTE_UNIT_OPERATION, k, n};
+    workload->recompute = (LsRecompute){
+        .mode = LS_RECOMPUTE_FULL, .unit = LS_RECOMPUTE_UNIT_OPERATION, .every = k, .layers = n};
     workload->steps = 1;
     g_autoptr (TestRun) run = test_run (workload, &chain, &free_net);
     ck_assert_int_eq (test_part_ps (run, 0, LS_PART_COMPUTE), 1000 * (2 * n - n / k) + 2000 * n);
@@ -151,7 +152,8 @@ START_TEST (blocks_with_kept_inputs)
     LsWorkload *workload = test_workload (1, 1, 1, n, 1);
     TestLayer block = {
         .forward_ps = 1000, .backward_ps = 2000, .saved_bytes = 34, .input_bytes = 2};
-    workload->recompute = (LsRecompute){LS_RECOMPUTE_FULL, LS_RECOMPUTE_UNIT_BLOCK, k, n};
+    workload->recompute = (LsRecompute){
+        .mode = LS_RECOMPUTE_FULL, .unit = LS_RECOMPUTE_UNIT_BLOCK, .every = k, .layers = n};
     workload->steps = 1;
     g_autoptr (TestRun) run = test_run (workload, &block, &free_net);
     ck_assert_int_eq (test_part_ps (run, 0, LS_PART_COMPUTE), 1000 * 2 * n + 2000 * n);
