@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "train/chunk.h"
+#include "train/recompute.h"
 #include "train/traffic.h"
 
 /* Resources that a summary names. */
@@ -145,6 +146,8 @@ static void add_verdict (LsSummary *summary, const LsJobRun *run) {
   g_autofree const LsAccelerator **accelerators = g_new0 (const LsAccelerator *, stages);
   LsMemoryEstimate estimate;
 
+  if (workload->recompute.fitted)
+    summary->recompute = ls_recompute_text (&workload->recompute);
   if (summary->memory.fits)
     return;
   for (guint rank = job->n_ranks; rank > 0; rank--)
@@ -284,6 +287,7 @@ void ls_summary_free (LsSummary *summary) {
   g_free (summary->trace);
   g_free (summary->title);
   g_free (summary->memory_verdict);
+  g_free (summary->recompute);
   g_ptr_array_unref (summary->bottlenecks);
   g_ptr_array_unref (summary->warnings);
   g_free (summary);

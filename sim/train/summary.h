@@ -67,6 +67,7 @@ struct LsSummary {
   gboolean applies[LS_N_PARTS]; /* parts that this scenario can have */
   LsMemorySummary memory;
   char *memory_verdict; /* NULL: it fits */
+  char *recompute;      /* what mode fit chose; NULL: another mode */
   double communication_bytes_per_gpu;
   LsSlowdown stragglers;  /* known with stragglers only, when ls_summary_compare() was called */
   GPtrArray *bottlenecks; /* of LsBottleneck, the first ones; of the job's transfers or all */

@@ -215,6 +215,10 @@ static void put_results (GString *out, const LsSummary *summary) {
   put_breakdown (out, summary);
   if (summary->memory.capacity_bytes > 0)
     put_memory (out, &summary->memory);
+  if (summary->recompute != NULL) {
+    put_key (out, "recompute");
+    put_string (out, summary->recompute);
+  }
   put_member (out, "communication_bytes_per_gpu", summary->communication_bytes_per_gpu);
   put_stragglers (out, &summary->stragglers);
 }

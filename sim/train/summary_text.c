@@ -231,6 +231,8 @@ char *ls_summary_to_text (const LsSummary *summary) {
   if (summary->n_jobs > 0)
     g_string_append_c (out, '\n');
   put_line (out, "simulated", "%s operations in %s", operations, wall);
+  if (summary->recompute != NULL)
+    put_line (out, "recompute", "%s", summary->recompute);
   if (summary->memory_verdict != NULL)
     g_string_append_printf (out, "%s\n", summary->memory_verdict);
   put_trace (out, summary);
