@@ -10,6 +10,7 @@
 #include "base/distance.h"
 #include "base/error.h"
 #include "train/experts_read.h"
+#include "train/hf_read.h"
 #include "train/update_keys.h"
 #include "train/workload_keys.h"
 
@@ -376,11 +377,11 @@ static LsModel *read_preset (LsConfig *config, LsConfigErrors *errors) {
   g_autoptr (GError) error = NULL;
   LsModel *model = NULL;
 
-  if (g_str_has_suffix (name, ".json"))
-    ls_config_error_at (config, errors, MODEL ".preset",
-                        "not yet: models from config.json; give the sizes, or a preset of "
-                        "`lockstep list models`");
-  else if ((model = ls_model_new_preset (name, &error)) == NULL)
+  if (g_str_has_suffix (name, ".json")) {
+    g_autofree char *path = ls_config_get_file (config, MODEL ".preset");
+
+    model = ls_read_hf_config (config, errors, MODEL ".preset", path);
+  } else if ((model = ls_model_new_preset (name, &error)) == NULL)
     ls_config_error_at (config, errors, MODEL ".preset", "%s", error->message);
   return model;
 }

@@ -1,6 +1,8 @@
 /* Workloads: from text to record, and what is said of files that are wrong. */
 #include <check.h>
+#include <glib/gstdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config/tables.h"
 #include "net/cluster.h"
@@ -175,13 +177,57 @@ START_TEST (networks_do_not_depend_on_the_order_of_writing)
 }
 END_TEST
 
+START_TEST (published_configurations_are_read)
+/* config.json as released: the count is that of the checkpoint. */
+{
+  static const struct {
+    const char *text;
+    gint64 parameters;
+  } cases[] = {
+      {"{\"model_type\": \"mixtral\", \"hidden_size\": 4096, \"intermediate_size\": 14336, "
+       "\"num_attention_heads\": 32, \"num_experts_per_tok\": 2, \"num_hidden_layers\": 32, "
+       "\"num_key_value_heads\": 8, \"num_local_experts\": 8, \"sliding_window\": null, "
+       "\"vocab_size\": 32000, \"tie_word_embeddings\": false}",
+       46702792704},
+      {"{\"model_type\": \"deepseek_v3\", \"first_k_dense_replace\": 3, \"hidden_size\": 7168, "
+       "\"intermediate_size\": 18432, \"kv_lora_rank\": 512, \"moe_intermediate_size\": 2048, "
+       "\"n_routed_experts\": 256, \"n_shared_experts\": 1, \"num_attention_heads\": 128, "
+       "\"num_experts_per_tok\": 8, \"num_hidden_layers\": 61, \"q_lora_rank\": 1536, "
+       "\"qk_nope_head_dim\": 128, \"qk_rope_head_dim\": 64, \"v_head_dim\": 128, "
+       "\"vocab_size\": 129280}",
+       671026419200},
+      {"{\"model_type\": \"qwen2\", \"hidden_size\": 3584, \"intermediate_size\": 18944, "
+       "\"num_attention_heads\": 28, \"num_hidden_layers\": 28, \"num_key_value_heads\": 4, "
+       "\"vocab_size\": 152064}",
+       7615616512},
+      {"{\"model_type\": \"qwen3_next\", \"hidden_size\": 2048}", 0},
+  };
+  g_autofree char *path =
+      g_strdup_printf ("%s/lockstep-%d-%d.json", g_get_tmp_dir (), getpid (), _i);
+  g_autofree char *workload =
+      g_strdup_printf ("workload: {model: '%s', batch: {seq_len: 1024}}", path);
+  Fixture f;
+
+  ck_assert (g_file_set_contents (path, cases[_i].text, -1, NULL));
+  load (&f, CLUSTER, workload);
+  if (cases[_i].parameters == 0) {
+    ck_assert_ptr_nonnull (strstr (f.text, "\"qwen3_next\" is not known"));
+  } else {
+    ck_assert_msg (f.workload != NULL, "%s", f.text);
+    ck_assert_int_eq (ls_model_parameters (f.workload->model), cases[_i].parameters);
+  }
+  unload (&f);
+  (void) g_unlink (path);
+}
+END_TEST
+
 /* A wrong workload and what must be said of it; the cluster is one DGX H100 unless V100. */
 static const struct {
   const char *text;
   const char *said;
 } bad[] = {
     {"workload: {model: lama2-7b}", "work.yaml:1:19: error: workload.model.preset: "},
-    {"workload: {model: llama/config.json}", "not yet: models from config.json"},
+    {"workload: {model: llama/config.json}", "llama/config.json cannot be read"},
     {"workload: {model: gpt2-xl, parallel: {tensor: 2}}", "2 does not divide the 25 heads"},
     {"workload: {model: llama3-8b, parallel: {tensor: 16}}",
      "16 does not divide the 8 key and value heads"},
@@ -343,6 +389,7 @@ int main (void) {
   tcase_add_test (tcase, defaults_are_a_plain_run);
   tcase_add_test (tcase, presets_can_be_changed_and_models_written_out);
   tcase_add_test (tcase, networks_do_not_depend_on_the_order_of_writing);
+  tcase_add_loop_test (tcase, published_configurations_are_read, 0, 4);
   tcase_add_loop_test (tcase, wrong_workloads_are_refused, 0, (int) G_N_ELEMENTS (bad));
   tcase_add_loop_test (tcase, keys_without_effect_are_warned_about, 0, (int) G_N_ELEMENTS (idle));
   tcase_add_test (tcase, all_faults_are_found_at_once);
