@@ -39,6 +39,39 @@ START_TEST (zero_states_of_a_7_5b_model_on_64_ranks)
 }
 END_TEST
 
+START_TEST (zero_states_of_every_size)
+/* Every stage on d = 1, 2, 4, ..., 1024 ranks, 16-bit parameters and gradients with Adam (K = 12), SGD with momentum
+ * (K = 8) and SGD (K = 4): (2 + 2 + K) P; 4 P + K P/d; 2 P + (2 + K) P/d; (4 + K) P/d, a shard rounded up to whole
+ * parameters. Rajbhandari et al. 2019, section 5. P is no multiple of d. Exact. */
+{
+  static const struct {
+    LsOptimizer optimizer;
+    gint64 k;
+  } cases[] = {{{.kind = LS_OPTIMIZER_ADAM}, 12},
+               {{.kind = LS_OPTIMIZER_SGD, .momentum = 0.9}, 8},
+               {{.kind = LS_OPTIMIZER_SGD}, 4}};
+  const gint64 p = G_GINT64_CONSTANT (7500000001), k = cases[_i].k;
+
+  for (guint d = 1; d <= 1024; d *= 2) {
+    const gint64 own = (p + d - 1) / d;
+    const gint64 laws[] = {(4 + k) * p, 4 * p + k * own, 2 * p + (2 + k) * own, (4 + k) * own};
+    g_autoptr (LsWorkload) workload =
+        ls_workload_new_default (ls_model_new_preset ("gpt-7.5b", NULL), d);
+
+    workload->precision.gradients = LS_FORMAT_BF16;
+    workload->optimizer = cases[_i].optimizer;
+    ck_assert (ls_workload_resolve (workload, NULL));
+    for (int stage = 0; stage <= 3; stage++) {
+      workload->zero.stage = stage;
+      const LsStaticMemory states = ls_memory_static (workload, p);
+
+      ck_assert_int_eq (states.parameters_bytes + states.gradients_bytes + states.optimizer_bytes,
+                        laws[stage]);
+    }
+  }
+}
+END_TEST
+
 START_TEST (bytes_per_parameter_of_the_common_presets)
 /* 16: ZeRO's mixed precision; 18: fp32 gradients (Korthikanti et al.); 6 + 12/d: Megatron's distributed
  * optimizer with d = 8; fp32 Adam 16; fp32 SGD with momentum 12, without 8. Exact. */
@@ -382,6 +415,7 @@ int main (void) {
   int failed = 0;
 
   tcase_add_loop_test (tcase, zero_states_of_a_7_5b_model_on_64_ranks, 0, 4);
+  tcase_add_loop_test (tcase, zero_states_of_every_size, 0, 3);
   tcase_add_test (tcase, bytes_per_parameter_of_the_common_presets);
   tcase_add_loop_test (tcase, korthikantis_figure_1, 0, 4);
   tcase_add_loop_test (tcase, recompute_on_a_chain, 0, 12);
