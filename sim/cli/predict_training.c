@@ -13,6 +13,7 @@
 /* One setting of what the row leaves open, and what came of it. */
 typedef struct {
   gint64 micro_batch;
+  gint64 virtual_stages;
   const char *recompute;
   char *yaml;
   char *fault; /* why it cannot run; NULL: it can */
@@ -56,20 +57,25 @@ static const char *const modes[] = {"none", "selective", "full"};
 
 static void add_setting (GArray *settings, const LsTrainingRow *row, gint64 micro_batch,
                          const char *recompute) {
-  Setting setting = {.micro_batch = micro_batch, .recompute = recompute};
+  Setting setting = {
+      .micro_batch = micro_batch, .virtual_stages = row->virtual_stages, .recompute = recompute};
 
   setting.yaml = ls_training_scenario (row, micro_batch, recompute);
   judge (&setting, row);
   g_array_append_val (settings, setting);
 }
 
+/* Can the row's layers and micro-batches be interleaved so? As Megatron-LM asks. */
+static gboolean may_interleave (const LsTrainingRow *row, gint64 micro_batch, gint64 stages) {
+  return row->layers % (row->pp * stages) == 0 &&
+         row->global_batch / row->dp / micro_batch % row->pp == 0;
+}
+
 /* All micro-batches. Where the recompute mode is open, each with the lightest mode that fits, because
  * more recompute only takes longer, and the smallest also with full recompute, for the range. */
-static GArray *settings_of (const LsTrainingRow *row) {
-  GArray *settings = g_array_new (FALSE, TRUE, sizeof (Setting));
+static void add_settings (GArray *settings, const LsTrainingRow *row) {
   g_autoptr (GArray) sizes = ls_training_row_micro_batches (row);
 
-  g_array_set_clear_func (settings, setting_clear);
   for (guint i = 0; i < sizes->len; i++) {
     gint64 size = g_array_index (sizes, gint64, i);
 
@@ -80,6 +86,24 @@ static GArray *settings_of (const LsTrainingRow *row) {
     }
     if (row->recompute || i == 0)
       add_setting (settings, row, size, row->recompute ? row->recompute : "full");
+  }
+}
+
+/* Where a row says that it interleaves and not how: none, two, and one layer per stage, as far as each may be. */
+static GArray *settings_of (const LsTrainingRow *row) {
+  GArray *settings = g_array_new (FALSE, TRUE, sizeof (Setting));
+  const gint64 open[] = {1, 2, row->layers / row->pp};
+  const gint64 micro_batch = MAX (row->micro_batch, 1);
+
+  g_array_set_clear_func (settings, setting_clear);
+  if (row->virtual_stages > 0)
+    add_settings (settings, row);
+  for (guint i = 0; i < G_N_ELEMENTS (open) && row->virtual_stages == 0; i++) {
+    LsTrainingRow one = *row;
+
+    one.virtual_stages = open[i];
+    if (i == 0 || (open[i] > open[i - 1] && may_interleave (row, micro_batch, open[i])))
+      add_settings (settings, &one);
   }
   return settings;
 }
@@ -113,6 +137,7 @@ static gboolean simulate_short (Setting *setting, const LsTrainingRow *row, gint
   LsTrainingRow shorter = *row;
   g_autofree char *yaml = NULL;
 
+  shorter.virtual_stages = setting->virtual_stages;
   shorter.global_batch = row->dp * setting->micro_batch * microbatches;
   yaml = ls_training_scenario (&shorter, setting->micro_batch, setting->recompute);
   return simulate_step (setting, yaml, step_s);
@@ -125,6 +150,12 @@ static void simulate (Setting *setting, const LsTrainingRow *row, gboolean whole
   gint64 m = row->global_batch / row->dp / setting->micro_batch;
   gint64 first = MAX (row->pp, 2), second = first + MAX (row->pp / 2, 4);
   double first_s, second_s;
+
+  /* Interleaved micro-batches come in groups of p. */
+  if (setting->virtual_stages > 1) {
+    first = 2 * row->pp;
+    second = 3 * row->pp;
+  }
 
   if (whole || m < 2 * second) {
     simulate_step (setting, setting->yaml, &setting->step_s);
@@ -182,7 +213,7 @@ static void add_quantity (LsPrediction *out, const char *quantity, double measur
   predicted->quantity = quantity;
   predicted->measured = measured;
   predicted->predicted = predicted->low = predicted->high = value_of (quantity, best, row);
-  predicted->ranged = row->micro_batch == 0 || !row->recompute;
+  predicted->ranged = row->micro_batch == 0 || !row->recompute || row->virtual_stages == 0;
   for (guint i = 0; i < settings->len; i++) {
     const Setting *setting = &g_array_index (settings, Setting, i);
 

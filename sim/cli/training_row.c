@@ -241,7 +241,7 @@ static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **e
 }
 
 static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **error) {
-  gint64 other = 1, virtual_stages = 1;
+  gint64 other = 1;
 
   if (!integer (reader, "cp", 1, 1, &other, error))
     return FALSE;
@@ -256,12 +256,10 @@ static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **
   if (!integer (reader, "tp", 1, -1, &out->tp, error) ||
       !integer (reader, "pp", 1, -1, &out->pp, error))
     return FALSE;
-  virtual_stages = 1;
-  if (g_ascii_isdigit (*text (reader, "virtual_stages")) &&
-      !integer (reader, "virtual_stages", 1, 1, &virtual_stages, error))
+  out->virtual_stages = out->pp > 1 && says (reader, "pp_schedule", "interleaved") ? 0 : 1;
+  if (out->pp > 1 && g_ascii_isdigit (*text (reader, "virtual_stages")) &&
+      !integer (reader, "virtual_stages", 1, 1, &out->virtual_stages, error))
     return FALSE;
-  if (out->pp > 1 && (virtual_stages > 1 || says (reader, "pp_schedule", "interleaved")))
-    return skip (error, "interleaved pipeline stages are a later feature");
   if (out->gpus % (out->tp * out->pp) != 0)
     return skip (error, "tp x pp does not divide the GPUs");
   if (!integer (reader, "dp", 1, out->gpus / (out->tp * out->pp), &out->dp, error))
@@ -270,7 +268,9 @@ static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **
     return skip (error, "dp x tp x pp is not the number of GPUs");
   if (out->heads % out->tp != 0)
     return skip (error, "tp does not divide the heads");
-  if (out->layers < out->pp)
+  /* The first and the last stage may hold the embedding and the head alone. */
+  if (out->layers < out->pp ||
+      (out->virtual_stages > 1 && out->layers + 2 < out->pp * out->virtual_stages))
     return skip (error, "fewer layers than stages");
   return TRUE;
 }

@@ -43,6 +43,7 @@ typedef struct {
   gint64 dense_first; /* of its experts, where the row says otherwise; -1: as the preset */
   gint64 ep;          /* expert ranks */
   gboolean gated, tied, learned_positions, llama, dropout;
+  gint64 virtual_stages; /* per device; 0: interleaved, with how many is not said */
   gint64 tp, pp, dp;
   gint64 zero_stage;
   gint64 micro_batch; /* 0 not stated: swept */

@@ -94,15 +94,16 @@ static void append_precision (GString *yaml, const LsTrainingRow *row) {
 /* Layers that the stages do not share equally: embedding and head count as one each where that comes out even
  * (Llama-3 405B: 126 + 2 over 16 stages), else the first stages have one more. */
 static void append_stages (GString *yaml, const LsTrainingRow *row) {
-  gboolean ends = (row->layers + 2) % row->pp == 0 && row->pp > 2;
-  gint64 share = (ends ? row->layers + 2 : row->layers) / row->pp;
-  gint64 more = ends ? 0 : row->layers % row->pp;
+  const gint64 stages = row->pp * MAX (row->virtual_stages, 1);
+  gboolean ends = (row->layers + 2) % stages == 0 && stages > 2;
+  gint64 share = (ends ? row->layers + 2 : row->layers) / stages;
+  gint64 more = ends ? 0 : row->layers % stages;
 
-  if (row->layers % row->pp == 0)
+  if (row->layers % stages == 0)
     return;
   g_string_append (yaml, ", layers_per_stage: [");
-  for (gint64 i = 0; i < row->pp; i++) {
-    gint64 layers = share - (ends && (i == 0 || i + 1 == row->pp)) + (i < more);
+  for (gint64 i = 0; i < stages; i++) {
+    gint64 layers = share - (ends && (i == 0 || i + 1 == stages)) + (i < more);
 
     g_string_append_printf (yaml, "%s%d", i > 0 ? ", " : "", (int) layers);
   }
@@ -123,6 +124,9 @@ char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const 
                           (int) row->tp, (int) row->pp, row->sequence_parallel ? "true" : "false");
   if (row->preset != NULL)
     g_string_append_printf (yaml, ", expert: %d, expert_tensor: 1", (int) row->ep);
+  if (row->virtual_stages > 1)
+    g_string_append_printf (yaml, ", schedule: interleaved-1f1b, virtual_stages: %d",
+                            (int) row->virtual_stages);
   append_stages (yaml, row);
   g_string_append (yaml, "}\n");
   g_string_append_printf (yaml, "  zero: {stage: %d, overlap: %s}\n", (int) row->zero_stage,
