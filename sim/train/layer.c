@@ -73,6 +73,12 @@ void ls_layer_builder_init (LsLayerBuilder *builder, const LsWorkload *workload,
 }
 
 LsLayerPlan *ls_layer_builder_finish (LsLayerBuilder *builder) {
+  /* A map whose input another operation keeps has been told to keep nothing itself. */
+  for (guint i = 0; i < builder->plan->n_forward; i++) {
+    LsLayerOp *op = &builder->plan->forward[i];
+
+    op->saved_input_bytes = MIN (op->saved_input_bytes, op->saved_bytes - op->saved_output_bytes);
+  }
   return g_steal_pointer (&builder->plan);
 }
 

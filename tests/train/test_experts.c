@@ -279,6 +279,29 @@ START_TEST (skew_makes_steps_longer)
 }
 END_TEST
 
+START_TEST (nothing_is_dropped_that_was_not_kept)
+/* Selective recompute drops at most what an operation keeps, and makes again what it dropped. */
+{
+  g_autoptr (LsWorkload) w = new_workload (1, 8, 8, 0);
+  g_autoptr (LsStage) stage = ls_stage_new (w, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
+  gint64 dropped = 0, made = 0;
+
+  for (guint r = 0; r < stage->n_runs; r++) {
+    LsLayerPlan *plan = stage->runs[r].plan;
+
+    ls_layer_plan_select (plan, NULL);
+    for (guint i = 0; i < plan->n_forward; i++) {
+      ck_assert_int_ge (ls_layer_op_dropped_bytes (plan, i), 0);
+      ck_assert_int_le (ls_layer_op_dropped_bytes (plan, i), plan->forward[i].saved_bytes);
+      dropped += ls_layer_op_dropped_bytes (plan, i);
+      made += ls_layer_op_remade_bytes (plan, i);
+    }
+  }
+  ck_assert_int_gt (dropped, 0);
+  ck_assert_int_eq (dropped, made);
+}
+END_TEST
+
 START_TEST (ledger_peak_is_what_the_model_says)
 /* As in test_ledger.c, for stages of ZeRO with expert groups of 2 and 4 of 8 ranks: 0 to + 5 %. */
 {
@@ -350,6 +373,7 @@ static void add_tests (TCase *tcase) {
   tcase_add_loop_test (tcase, flops_per_token_are_twice_the_active_parameters, 0, 2);
   tcase_add_test (tcase, latents_are_kept_under_selective_recompute);
   tcase_add_test (tcase, shares_are_as_unequal_as_asked);
+  tcase_add_test (tcase, nothing_is_dropped_that_was_not_kept);
   tcase_add_test (tcase, skew_makes_steps_longer);
   tcase_add_loop_test (tcase, ledger_peak_is_what_the_model_says, 0, 8);
   tcase_add_test (tcase, random_layouts_run_and_fold_exactly);
