@@ -82,7 +82,7 @@ LsEngine *ls_engine_new (void) {
   e->copy_of = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free,
                                       (GDestroyNotify) ls_cached_transfer_free);
   e->timers = array_of (sizeof (LsTimer), NULL);
-  e->tables = g_ptr_array_new ();
+  e->tables = g_array_new (FALSE, FALSE, sizeof (LsTable));
   e->outside_transfers = g_ptr_array_new_with_free_func ((GDestroyNotify) ls_cached_transfer_free);
   e->outsides = array_of (sizeof (LsOutside), NULL);
   e->free_outsides = array_of (sizeof (guint32), NULL);
@@ -105,7 +105,7 @@ void ls_engine_free (LsEngine *e) {
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_array_unref (arrays[i]);
   g_ptr_array_unref (e->resource_names);
-  g_ptr_array_unref (e->tables);
+  g_array_unref (e->tables);
   g_ptr_array_unref (e->outside_transfers);
   g_free (e->history);
   g_free (e->memory);
@@ -276,8 +276,28 @@ void ls_engine_set_slot (LsEngine *e, guint rank, guint slot, guint number) {
 }
 
 guint ls_engine_add_table (LsEngine *e, const gint64 *values) {
-  g_ptr_array_add (e->tables, (gpointer) values);
+  const LsTable table = {.values = values};
+
+  g_array_append_val (e->tables, table);
   return e->tables->len - 1;
+}
+
+guint ls_engine_add_table_func (LsEngine *e, LsTableFunc func, gpointer self) {
+  const LsTable table = {.func = func, .self = self};
+
+  g_array_append_val (e->tables, table);
+  return e->tables->len - 1;
+}
+
+gint64 ls_table_value (const LsEngine *e, guint number, guint32 rank, guint stream,
+                       const LsOp *op) {
+  const LsTable *table = &g_array_index (e->tables, LsTable, number);
+
+  LS_REQUIRE (number < e->tables->len, "table %u of %u", number, e->tables->len);
+  if (table->func != NULL)
+    return table->func (table->self, rank, op,
+                        ls_stream_at ((LsEngine *) e, rank, stream)->counters);
+  return table->values[rank];
 }
 
 void ls_engine_set_expander (LsEngine *e, const LsExpander *expander, gpointer self) {

@@ -77,6 +77,10 @@ typedef gint64 (*LsDrawFunc) (gpointer self, guint rank, const LsOp *op, const g
 void ls_engine_set_draw_func (LsEngine *engine, LsDrawFunc func, gpointer self);
 /* values[rank], borrowed, for LS_OP_WORK_TABLE / LS_OP_PEER_TABLE; returns the table's number. */
 guint ls_engine_add_table (LsEngine *engine, const gint64 *values);
+/* A table whose values are made when an operation starts, from its loop counters (outermost first). Must be
+ * pure: it may be asked more than once, and in any order. */
+typedef gint64 (*LsTableFunc) (gpointer self, guint rank, const LsOp *op, const gint32 *counters);
+guint ls_engine_add_table_func (LsEngine *engine, LsTableFunc func, gpointer self);
 void ls_engine_set_expander (LsEngine *engine, const LsExpander *expander, gpointer self);
 /* Up to 4 observers; `op` and `memory` are called for observed ranks only. */
 void ls_engine_add_observer (LsEngine *engine, const LsObserver *observer, gpointer self);

@@ -20,6 +20,8 @@ void ls_executor_complete (LsEngine *e, guint32 rank, guint stream, guint32 n);
 gboolean ls_executor_skips (LsEngine *e, guint32 rank, const LsStream *st, const LsOp *op);
 gint64 ls_executor_work_ps (LsEngine *e, guint32 rank, guint stream, gint64 ordinal,
                             const LsOp *op);
+/* What a table says about the operation that the stream is at. */
+gint64 ls_table_value (const LsEngine *e, guint number, guint32 rank, guint stream, const LsOp *op);
 /* Group and position that the operation means. */
 LsSlotEntry ls_executor_slot (LsEngine *e, guint32 rank, const LsOp *op);
 guint32 ls_executor_peer (LsEngine *e, guint32 rank, const LsOp *op, LsSlotEntry slot);

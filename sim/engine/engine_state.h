@@ -70,6 +70,13 @@ typedef struct {
 
 struct LsHoldings;
 
+/* Work of operations with LS_OP_WORK_TABLE: by rank, or made when asked. */
+typedef struct {
+  const gint64 *values;
+  LsTableFunc func; /* NULL: values */
+  gpointer self;
+} LsTable;
+
 struct LsEngine {
   struct LsHoldings *holdings; /* NULL: nobody asks */
   gint64 now_ps;
@@ -105,7 +112,7 @@ struct LsEngine {
   LsFlightDuration lately;      /* what was last worked out */
   GHashTable *copy_of;          /* LsCachedTransfer by rank and descriptor */
   GArray *timers;               /* LsTimer by event slot */
-  GPtrArray *tables;            /* const gint64 * */
+  GArray *tables;               /* LsTable */
   GPtrArray *outside_transfers; /* LsCachedTransfer */
   GArray *outsides;             /* LsOutside */
   GArray *free_outsides;        /* guint32 */

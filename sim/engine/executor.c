@@ -70,7 +70,7 @@ gint64 ls_executor_work_ps (LsEngine *e, guint32 rank, guint stream, gint64 ordi
                             const LsOp *op) {
   gint64 work_ps = op->work_ps;
   if (op->flags & LS_OP_WORK_TABLE)
-    work_ps = ((const gint64 *) g_ptr_array_index (e->tables, op->table))[rank];
+    work_ps = ls_table_value (e, op->table, rank, stream, op);
   if (op->flags & LS_OP_DRAWN)
     work_ps = e->draw_func (e->draw_self, rank, op, ls_stream_at (e, rank, stream)->counters);
   if (e->work_func && op->kind != LS_OP_MEMORY && !ls_rank_at (e, rank)->steady)
@@ -89,7 +89,7 @@ LsSlotEntry ls_executor_slot (LsEngine *e, guint32 rank, const LsOp *op) {
 guint32 ls_executor_peer (LsEngine *e, guint32 rank, const LsOp *op, LsSlotEntry slot) {
   gint64 peer = op->peer;
   if (op->flags & LS_OP_PEER_TABLE)
-    peer = ((const gint64 *) g_ptr_array_index (e->tables, (guint) op->peer))[rank];
+    peer = g_array_index (e->tables, LsTable, (guint) op->peer).values[rank];
   const LsGroup *group = ls_group_at (e, slot.group);
   guint32 position = group->positions ? group->positions[slot.position] : slot.position;
   if (op->flags & LS_OP_PEER_RELATIVE)

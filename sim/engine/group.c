@@ -145,7 +145,7 @@ static void start_meeting (LsEngine *e, guint32 number) {
   }
   gint64 bytes = -1;
   if (op->flags & LS_OP_WORK_TABLE)
-    bytes = ((const gint64 *) g_ptr_array_index (e->tables, op->table))[group->last_rank];
+    bytes = ls_table_value (e, op->table, group->last_rank, last_stream, op);
   LsCachedTransfer *cached = transfer_of (e, number, group->descriptor);
   if (cached->transfer->rounds) {
     start_rounds (e, number, cached);

@@ -160,7 +160,7 @@ static void start_message (LsEngine *e, guint32 number) {
   message->recv_busy_ps = ls_account_busy_ps (e, channel->to);
   gint64 bytes = -1;
   if (op->flags & LS_OP_WORK_TABLE)
-    bytes = ((const gint64 *) g_ptr_array_index (e->tables, op->table))[channel->from];
+    bytes = ls_table_value (e, op->table, channel->from, message->send_stream, op);
   LsCachedTransfer *cached = channel_transfer (e, message->channel, op->descriptor);
   guint32 activity = ls_activity_start (e, cached, LS_OWNER_MESSAGE, number, 0, bytes);
   ls_message_at (e, number)->activity = activity;
@@ -321,7 +321,7 @@ void ls_copy_issue (LsEngine *e, guint32 rank, guint stream) {
   }
   gint64 bytes = -1;
   if (op->flags & LS_OP_WORK_TABLE)
-    bytes = ((const gint64 *) g_ptr_array_index (e->tables, op->table))[rank];
+    bytes = ls_table_value (e, op->table, rank, stream, op);
   st->state = LS_STREAM_MESSAGE;
   st->pending = 1;
   st->start_ps = e->now_ps;

@@ -46,7 +46,8 @@ enum {
   LS_OP_PEER_TABLE = 1 << 3, /* peer (a group position) comes from per-rank table `peer` */
   LS_OP_OPTIONAL = 1 << 5,   /* left out in iterations of the outermost loop that the rank skips */
   LS_OP_PEER_RELATIVE = 1 << 4, /* peer is added to the rank's own group position */
-  LS_OP_DRAWN = 1 << 6, /* kernel: work, collective: descriptor come from the draw function */
+  LS_OP_DRAWN = 1 << 6,       /* kernel: work, collective: descriptor come from the draw function */
+  LS_OP_TABLE_FOLDS = 1 << 7, /* ranks that may stand for each other read the same from `table` */
 };
 
 /* label = first + step x counter[level] + step2 x counter[level2]; level < 0: the constant `first`; first < 0

@@ -67,7 +67,7 @@ const LsTransfer *ls_fold_transfer (LsFold *fold, const LsFoldUnit *unit, LsFold
   g_autofree guint *gpus = g_new (guint, group->n);
   for (guint i = 0; i < group->n; i++)
     gpus[i] = input->gpu_of_rank[group->ranks[i]];
-  return ls_net_transfer (fold->net, gpus, group->n, &what);
+  return ls_net_group_transfer (fold->net, gpus, group->n, &what);
 }
 
 gint64 ls_fold_alone_rate (const LsFold *fold, const LsPhase *phase, guint32 *bottleneck) {

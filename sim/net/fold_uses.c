@@ -43,7 +43,8 @@ static LsFoldUse *use_of (LsFoldKind *kind, guint slot) {
 
 /* `bundled`: operations of the bundle that the operation is in. */
 static void read_operation (LsFoldKind *kind, const LsOp *op, guint bundled, const char **why) {
-  if (op->flags & (LS_OP_WORK_TABLE | LS_OP_PEER_TABLE))
+  if ((op->flags & LS_OP_PEER_TABLE) ||
+      ((op->flags & LS_OP_WORK_TABLE) && !(op->flags & LS_OP_TABLE_FOLDS)))
     *why = "operations take their size or peer from a table per rank";
   if (op->flags & LS_OP_DRAWN)
     *why = "loads of experts differ by rank";

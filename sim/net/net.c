@@ -420,8 +420,8 @@ static LsGroupPlans *plans_of_members (LsNet *net, const guint *gpus, guint n) {
   return plans;
 }
 
-const LsTransfer *ls_net_transfer (LsNet *net, const guint *gpus, guint n,
-                                   const LsDescriptor *descriptor) {
+static const LsTransfer *new_transfer (LsNet *net, const guint *gpus, guint n,
+                                       const LsDescriptor *descriptor, gboolean pair_is_message) {
   LsTransfer *transfer;
   gboolean copy = descriptor->op > LS_COLLECTIVE_BARRIER;
   if (copy ? descriptor->bytes == 0 : is_nothing (descriptor, n))
@@ -429,13 +429,23 @@ const LsTransfer *ls_net_transfer (LsNet *net, const guint *gpus, guint n,
   else if (copy)
     transfer = copy_transfer_new (net, gpus[0], descriptor);
   else {
-    gboolean message = descriptor->op == LS_COLLECTIVE_SEND_RECV && n == 2;
+    gboolean message = pair_is_message && descriptor->op == LS_COLLECTIVE_SEND_RECV && n == 2;
     LsGroupPlans *plans = plans_of_members (net, gpus, message ? 2 : n);
     transfer = message ? message_transfer_new (net, plans, descriptor)
                        : group_transfer_new (net, plans, descriptor);
   }
   g_ptr_array_add (net->owned, transfer);
   return transfer;
+}
+
+const LsTransfer *ls_net_transfer (LsNet *net, const guint *gpus, guint n,
+                                   const LsDescriptor *descriptor) {
+  return new_transfer (net, gpus, n, descriptor, TRUE);
+}
+
+const LsTransfer *ls_net_group_transfer (LsNet *net, const guint *gpus, guint n,
+                                         const LsDescriptor *descriptor) {
+  return new_transfer (net, gpus, n, descriptor, FALSE);
 }
 
 void ls_net_drop_transfers (LsNet *net) {

@@ -63,6 +63,10 @@ LsNetEstimate ls_net_estimate (LsNet *net, const guint *gpus, guint n,
 const LsTransfer *ls_net_transfer (LsNet *net, const guint *gpus, guint n,
                                    const LsDescriptor *descriptor);
 
+/* The same for a collective of a group: SEND_RECV of two goes both ways, as of more. */
+const LsTransfer *ls_net_group_transfer (LsNet *net, const guint *gpus, guint n,
+                                         const LsDescriptor *descriptor);
+
 /* Frees what ls_net_transfer() and ls_net_estimate() have returned so far. */
 void ls_net_drop_transfers (LsNet *net);
 

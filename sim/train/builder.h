@@ -32,6 +32,7 @@
   X (LOADER, "loader")              /* host threads that decode them */                      \
   X (COPY, "copy")                  /* host to device */                                     \
   X (CONSUMED, "consumed")          /* frees input buffers, one operation per micro-batch */ \
+  X (CONTEXT, "context")            /* exchanges of the parts of a sequence */               \
   X (EXPERT, "expert")              /* all-to-alls of tokens, collectives inside experts */  \
   X (DRAIN, "drain")                /* writes a checkpoint to storage beside the step */     \
   /* Of schedules that are lists of actions (action_program.h), beside NEXT and PREVIOUS. */ \

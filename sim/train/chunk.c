@@ -97,7 +97,8 @@ static double skipped_flops (const LsLayerPlan *plan, const LsWorkload *workload
     return 0;
   for (guint i = ls_layer_plan_needed (plan); i < plan->n_forward; i++)
     if (plan->forward[i].kind == LS_KIND_MATMUL)
-      flops += plan->forward[i].cost.flops * (double) workload->layout.tensor;
+      flops += plan->forward[i].cost.flops *
+               (double) (workload->layout.tensor * workload->layout.context);
   return flops;
 }
 

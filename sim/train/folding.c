@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "engine/refine.h"
+#include "train/drawn.h"
 
 static void add_groups (LsFolding *folding, const LsJobRun *run, LsFoldGroup *out) {
   const LsJob *job = run->job;
@@ -32,6 +33,8 @@ static void add_ranks (LsFolding *folding, const LsJobRun *run, guint job_number
   for (guint i = 0; i < job->n_ranks; i++) {
     guint rank = run->first_rank + i;
     guint64 label = ls_refinement_mix (job_number, (guint64) run->start_ps);
+    if (ls_drawn_by_replica (run->workload))
+      label = ls_refinement_mix (label, job->coordinates[i].data + 1u);
     if (options->factor_of_rank != NULL)
       label = ls_refinement_mix (label, (guint64) options->factor_of_rank[rank]);
     if (options->label_of_rank != NULL)

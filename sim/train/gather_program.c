@@ -140,6 +140,8 @@ void ls_gather_updated (LsBuilder *builder) {
   const LsShared bytes = bytes_of (builder, stage->parameters, stage->expert_parameters);
   LsMark before, dense, experts;
 
+  if (!ls_workload_has_experts (workload) && ls_workload_shards (workload) == 1)
+    return;
   if (bytes.dense + bytes.experts == 0 || workload->zero.stage < 1 || workload->zero.stage > 2)
     return;
   before = ls_builder_last (builder);

@@ -68,6 +68,38 @@ static void append_pipeline (GArray *groups, const LsWorkload *workload) {
   }
 }
 
+/* Ranks that shard states among them: neighbours among those that hold the same parameters. */
+static void append_shards (GArray *groups, const LsWorkload *workload, LsSlot slot) {
+  const LsLayout *layout = &workload->layout;
+  const guint copies = ls_layout_copies (layout), shards = ls_workload_shards (workload);
+  g_autofree guint *ranks = g_new (guint, copies);
+
+  if (shards == 1)
+    return;
+  for (guint i = 0; i < ls_layout_n_groups (layout, LS_AXIS_DATA_CONTEXT); i++) {
+    ls_layout_members (layout, LS_AXIS_DATA_CONTEXT, i, ranks);
+    for (guint first = 0; first < copies; first += shards)
+      append (groups, LS_AXIS_ZERO, slot, slot, &ranks[first], shards);
+  }
+}
+
+/* Ranks that hold the same shard. */
+static void append_replicas (GArray *groups, const LsWorkload *workload) {
+  const LsLayout *layout = &workload->layout;
+  const guint copies = ls_layout_copies (layout), shards = ls_workload_shards (workload);
+  const guint replicas = copies / shards;
+  g_autofree guint *ranks = g_new (guint, copies), *same = g_new (guint, replicas);
+
+  for (guint i = 0; i < ls_layout_n_groups (layout, LS_AXIS_DATA_CONTEXT); i++) {
+    ls_layout_members (layout, LS_AXIS_DATA_CONTEXT, i, ranks);
+    for (guint shard = 0; shard < shards; shard++) {
+      for (guint k = 0; k < replicas; k++)
+        same[k] = ranks[k * shards + shard];
+      append (groups, LS_AXIS_DATA, LS_SLOT_ZERO_REPLICATE, LS_SLOT_ZERO_REPLICATE, same, replicas);
+    }
+  }
+}
+
 /* Dispatch of tokens, collectives inside experts, and sums and gathers of their states. */
 static void append_experts (GArray *groups, const LsWorkload *workload) {
   const LsLayout *layout = &workload->layout;
@@ -92,11 +124,15 @@ void ls_job_add_groups (LsJob *job, const LsWorkload *workload) {
   append (groups, LS_AXIS_NONE, LS_SLOT_WORLD, LS_SLOT_WORLD, world, job->n_ranks);
   append_axis (groups, layout, LS_AXIS_TENSOR, LS_AXIS_TENSOR, LS_SLOT_TENSOR);
   append_axis (groups, layout, LS_AXIS_TENSOR, LS_AXIS_TENSOR, LS_SLOT_TENSOR_SYNC);
-  if (workload->zero.stage == 0) {
+  if (workload->zero.stage == 0 || ls_workload_shards (workload) == 1) {
     append_axis (groups, layout, LS_AXIS_DATA_CONTEXT, LS_AXIS_DATA, LS_SLOT_DATA);
   } else {
-    append_axis (groups, layout, LS_AXIS_DATA_CONTEXT, LS_AXIS_ZERO, LS_SLOT_ZERO_GATHER);
-    append_axis (groups, layout, LS_AXIS_DATA_CONTEXT, LS_AXIS_ZERO, LS_SLOT_ZERO_REDUCE);
+    append_shards (groups, workload, LS_SLOT_ZERO_GATHER);
+    append_shards (groups, workload, LS_SLOT_ZERO_REDUCE);
+    if (ls_workload_clips (workload))
+      append_shards (groups, workload, LS_SLOT_ZERO_SYNC);
+    if (ls_workload_is_hybrid (workload))
+      append_replicas (groups, workload);
   }
   if (ls_workload_syncs_copies (workload))
     append_axis (groups, layout, LS_AXIS_DATA_CONTEXT,

@@ -60,8 +60,8 @@ void ls_layer_builder_init (LsLayerBuilder *builder, const LsWorkload *workload,
       .tensor = workload->layout.tensor,
       .sequence_parallel = workload->sequence_parallel,
       .batch = workload->micro_batch,
-      .seq = workload->seq_len,
-      .tokens = workload->micro_batch * workload->seq_len,
+      .seq = workload->seq_len / workload->layout.context,
+      .tokens = workload->micro_batch * (workload->seq_len / workload->layout.context),
       .groups = 1,
       .plan = g_new0 (LsLayerPlan, 1),
   };
@@ -141,6 +141,9 @@ LsLayerOp *ls_layer_add_collective_on (LsLayerBuilder *builder, const char *name
     break;
   case LS_COLLECTIVE_ALL_TO_ALL:
     op.kind = LS_KIND_ALL_TO_ALL;
+    break;
+  case LS_COLLECTIVE_SEND_RECV: /* each member to the next */
+    op.kind = LS_KIND_SEND;
     break;
   default:
     LS_REQUIRE (FALSE, "collective %d in a layer", (int) collective);

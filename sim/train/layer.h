@@ -3,9 +3,9 @@
  *
  * Model:      a layer is a list of forward operations and a list of backward operations, both in
  *             execution order; an operation is a kernel with its cost on the given accelerator, or
- *             a collective over the tensor-parallel group, or the experts' groups. Recomputing a layer runs its forward
- *             list again (all of it, or only some operations for selective: those marked `core`,
- *             or those that were named, see ls_layer_plan_select()).
+ *             a collective over the tensor group, or the group of its axis. Recomputing a layer runs its
+ *             forward list again (all of it, or only some operations for selective: those marked
+ *             `core`, or those that were named, see ls_layer_plan_select()).
  * Invariants: activations of a layer = sum of saved_bytes over its forward list; parameters are
  *             counted per rank, after tensor parallelism, before ZeRO.
  * Left out:   how layers are arranged into a step (program builders) and who shards what (zero).

@@ -24,7 +24,8 @@ typedef struct {
   guint tensor;
   gboolean sequence_parallel;
   gint64 groups;             /* equal parts that linear maps cut `tokens` into, a matrix for each */
-  gint64 batch, seq, tokens; /* one micro-batch: samples, tokens per sample, both multiplied */
+  gint64 batch, seq, tokens; /* one micro-batch: samples, tokens per sample on this rank (1/context of
+                              * the sequence), both multiplied */
   LsLayerPlan *plan;
   LsSide side;
 } LsLayerBuilder;
@@ -42,7 +43,7 @@ LsLayerOp *ls_layer_add_kernel (LsLayerBuilder *builder, const char *name, LsKin
 /* Adds a collective over the tensor group; nothing, and NULL, when the group has one rank. */
 LsLayerOp *ls_layer_add_collective (LsLayerBuilder *builder, const char *name, LsCollectiveOp op,
                                     gint64 bytes);
-/* The same over the group of another axis: LS_AXIS_EXPERT or LS_AXIS_EXPERT_TENSOR. */
+/* The same over the group of another axis: LS_AXIS_CONTEXT, _EXPERT or _EXPERT_TENSOR. */
 LsLayerOp *ls_layer_add_collective_on (LsLayerBuilder *builder, const char *name, LsCollectiveOp op,
                                        gint64 bytes, LsAxis axis);
 /* Forward of a linear map: tokens x in by in x out, saved input. */

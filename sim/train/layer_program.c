@@ -2,6 +2,7 @@
 #include "train/layer_program.h"
 
 #include "base/assert.h"
+#include "train/drawn.h"
 #include "train/gather_program.h"
 #include "train/reduce_program.h"
 
@@ -65,6 +66,10 @@ static LsMark add_kernel (LsBuilder *builder, const LsLayerOp *layer_op, LsPhase
   op.release_bytes = claims.release_bytes;
   if (layer_op->by_load && builder->spec->load != NULL)
     op.flags |= LS_OP_DRAWN;
+  if (layer_op->kind == LS_KIND_ATTENTION && ls_drawn_by_replica (builder->spec->workload)) {
+    op.flags |= LS_OP_WORK_TABLE | LS_OP_TABLE_FOLDS;
+    op.table = LS_TABLE_ATTENTION;
+  }
   return ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
 }
 
@@ -78,6 +83,8 @@ typedef struct {
 
 static Group group_of (LsAxis axis) {
   switch (axis) {
+  case LS_AXIS_CONTEXT:
+    return (Group){LS_ROLE_CONTEXT, LS_SLOT_CONTEXT, LS_AXIS_CONTEXT, LS_PART_EXPOSED_CONTEXT};
   case LS_AXIS_EXPERT:
     return (Group){LS_ROLE_EXPERT, LS_SLOT_EXPERT, LS_AXIS_EXPERT, LS_PART_EXPOSED_EXPERT};
   case LS_AXIS_EXPERT_TENSOR:

@@ -21,11 +21,13 @@
  *             sequence parallelism each is a reduce-scatter, the other end of each pair is an
  *             all-gather, and qkv and up gather their input once more in the backward pass, because
  *             only a shard of it was kept (ibid., section 4.2.2).
+ *             Attention over a split sequence: layer_context.c.
  * Left out:   the log-sum-exp of flash attention (4 bytes per head and token, under 0.2 % of a layer)
  *             and the statistics of norms; parallel attention and MLP.
  */
 #include "train/flops.h"
 #include "train/layer_block.h"
+#include "train/layer_context.h"
 #include "train/layer_plans.h"
 
 typedef LsBlock Block;
@@ -80,6 +82,64 @@ static LsKernelCost attention_cost (const Block *k, LsPass pass) {
 /* Elements of one score matrix on this rank. */
 static gint64 scores (const Block *k) {
   return k->t->heads / k->b.tensor * k->b.seq * k->b.seq * k->b.batch;
+}
+
+/* The heads' values, that the projection maps back to the residual stream. */
+static gint64 value_columns (const Block *k) {
+  return ls_transformer_value_width (k->t) / k->b.tensor;
+}
+
+/* Attention whose sequence is split over a context group. Latent attention exchanges the keys and values of
+ * all heads, not the latent. */
+static LsContextAttention split_attention (const Block *k) {
+  const gint64 heads = k->t->heads / k->b.tensor, kv_heads = k->t->kv_heads / k->b.tensor;
+  const gint64 head = ls_transformer_query_width (k->t) / k->t->heads;
+  const gint64 value = ls_transformer_value_width (k->t) / k->t->heads;
+
+  return (LsContextAttention){
+      .heads = heads,
+      .kv_heads = kv_heads,
+      .head_dim = head,
+      .value_dim = value,
+      .query_width = heads * head,
+      .output_width = heads * value,
+      .key_value_width = kv_heads * (head + value),
+      .causal = k->t->causal,
+      .dropout = k->t->dropout,
+  };
+}
+
+static void attention_forward (Block *k) {
+  const gint64 element = k->b.element_bytes;
+  const LsContextAttention split = split_attention (k);
+  LsLayerOp *op = NULL;
+
+  if (k->b.workload->layout.context > 1) {
+    ls_context_forward (&k->b, &split);
+    return;
+  }
+  op = ls_layer_add_kernel (&k->b, "attention", LS_KIND_ATTENTION,
+                            attention_cost (k, LS_PASS_FORWARD));
+  if (!k->flash) {
+    op->core = TRUE;
+    op->saved_bytes = scores (k) * (k->t->dropout ? 2 * element + 1 : element);
+    op->workspace_bytes = scores (k) * element;
+  }
+}
+
+static void attention_backward (Block *k) {
+  const LsContextAttention split = split_attention (k);
+  LsLayerOp *op = NULL;
+
+  if (k->b.workload->layout.context > 1) {
+    ls_context_backward (&k->b, &split);
+    return;
+  }
+  op = ls_layer_add_kernel (&k->b, "attention_grad", LS_KIND_ATTENTION,
+                            attention_cost (k, LS_PASS_BACKWARD));
+  op->workspace_bytes = ls_layer_bytes (&k->b, k->b.tokens * 2 * (k->q + k->kv));
+  if (!k->flash)
+    op->workspace_bytes += 2 * scores (k) * k->b.element_bytes;
 }
 
 static void forward_norm (Block *k, const char *norm) {
@@ -140,28 +200,14 @@ static void forward_qkv (Block *k) {
       ls_layer_add_pass (&k->b, "rotary", k->b.tokens * (k->q + k->kv), 1, 1);
 }
 
-/* The heads' values, that the projection maps back to the residual stream. */
-static gint64 value_columns (const Block *k) {
-  return ls_transformer_value_width (k->t) / k->b.tensor;
-}
-
 static void forward_attention (Block *k) {
-  const gint64 element = k->b.element_bytes;
-  LsLayerOp *op = NULL;
-
   if (k->t->latent.kv_rank > 0) {
     forward_norm (k, "norm1");
     ls_block_latent (k);
   } else {
     forward_qkv (k);
   }
-  op = ls_layer_add_kernel (&k->b, "attention", LS_KIND_ATTENTION,
-                            attention_cost (k, LS_PASS_FORWARD));
-  if (!k->flash) {
-    op->core = TRUE;
-    op->saved_bytes = scores (k) * (k->t->dropout ? 2 * element + 1 : element);
-    op->workspace_bytes = scores (k) * element;
-  }
+  attention_forward (k);
   forward_row (k, "projection", value_columns (k), "reduce_attention");
   forward_add (k, "attention_dropout", "attention_add");
 }
@@ -310,7 +356,6 @@ static void backward_mlp (Block *k) {
 static void backward (Block *k) {
   static const char *const qkv[] = {"gather_qkv_input", "qkv_grad",   "reduce_attention_grad",
                                     "qkv_weight_grad",  "norm1_grad", "attention_add_grad"};
-  LsLayerOp *op = NULL;
 
   if (k->routed)
     backward_experts (k);
@@ -318,11 +363,7 @@ static void backward (Block *k) {
     backward_mlp (k);
   backward_row (k, "attention_dropout_grad", "gather_attention_grad", "projection_grad",
                 "projection_weight_grad", value_columns (k));
-  op = ls_layer_add_kernel (&k->b, "attention_grad", LS_KIND_ATTENTION,
-                            attention_cost (k, LS_PASS_BACKWARD));
-  op->workspace_bytes = ls_layer_bytes (&k->b, k->b.tokens * 2 * (k->q + k->kv));
-  if (!k->flash)
-    op->workspace_bytes += 2 * scores (k) * k->b.element_bytes;
+  attention_backward (k);
   if (k->t->latent.kv_rank > 0) {
     ls_block_latent_grad (k);
     return;

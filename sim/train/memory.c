@@ -104,7 +104,7 @@ guint ls_memory_communicators (const LsWorkload *workload) {
     n += ls_layout_size (layout, dense[i]) > 1 ? 1 : 0;
   for (guint i = 0; ls_workload_has_experts (workload) && i < G_N_ELEMENTS (experts); i++)
     n += ls_layout_size (layout, experts[i]) > 1 ? 1 : 0;
-  return n;
+  return n + (ls_workload_is_hybrid (workload) ? 1 : 0);
 }
 
 static void capacity (const LsAccelerator *accelerator, guint communicators,

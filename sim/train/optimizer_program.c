@@ -2,6 +2,7 @@
 #include "train/optimizer_program.h"
 
 #include "train/gather_program.h"
+#include "train/pause_program.h"
 
 /* Gradient norm: one single-precision number; and the flag of infinities that goes with it. */
 #define NORM_BYTES 4
@@ -88,17 +89,24 @@ static void add_copies_sum (LsBuilder *builder, const char *name, gint64 bytes) 
              sharded ? LS_PART_EXPOSED_ZERO : LS_PART_EXPOSED_DATA, LS_PART_STRAGGLER_WAIT);
 }
 
+/* The norm of all gradients: each rank's own, then sums of one number over the ranks that hold others: tensor
+ * ranks, shards (their gradients differ with ZeRO) and stages. The number of infinities of 16-bit formats goes
+ * with it, so that stages and tensor ranks sum it without clipping too. Scaling the gradients, in the steps whose
+ * norm is above the limit, is taken to be part of the update (Apex, TransformerEngine and DeepSpeed pass the
+ * factor to it). source: Megatron-LM, clip_grads.py (get_grad_norm_fp32 over grad_stats_parallel_group);
+ * PyTorch FSDP, clip_grad_norm_. */
 static void add_norm (LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
   gint64 parameters = owned_parameters (builder);
   gint64 bytes = parameters * ls_format_bytes (workload->precision.gradients);
 
-  /* Clipping by the global norm goes with Adam in language models; SGD recipes do without. */
-  if (workload->optimizer.kind != LS_OPTIMIZER_SGD &&
-      workload->optimizer.kind != LS_OPTIMIZER_LARS && parameters > 0)
+  if (ls_workload_clips (workload) && parameters > 0)
     add_kernel (builder, "gradient_norm",
                 ls_kernel_stream (builder->spec->device, bytes, 2.0 * (double) parameters));
   add_tensor_sum (builder, "sum_gradient_norm", NORM_BYTES);
+  if (ls_workload_clips (workload) && workload->zero.stage > 0 && ls_workload_shards (workload) > 1)
+    add_sum (builder, "sum_gradient_norm", NORM_BYTES, LS_SLOT_ZERO_SYNC, LS_AXIS_ZERO,
+             LS_PART_EXPOSED_ZERO, LS_PART_STRAGGLER_WAIT);
   add_pipeline_sum (builder, "sum_gradient_norm", NORM_BYTES);
 }
 
@@ -215,6 +223,7 @@ void ls_optimizer_write (LsBuilder *builder) {
   add_narrow_weights (builder);
   builder->optional = FALSE;
   add_largest_values (builder);
+  ls_pauses_write (builder);
   if (!updates_alone (builder))
     end_step (builder);
 }

@@ -51,9 +51,13 @@ static gboolean has_copies (const LsBuilder *builder) {
          (ls_workload_has_experts (workload) && ls_workload_expert_shards (workload) > 1);
 }
 
-/* Stage as far as it matters: 0 on a single data-parallel rank. */
+/* Stage as far as it matters: 0 where one rank holds all of it. */
 static int stage_of (const LsBuilder *builder) {
-  return has_copies (builder) ? zero_of (builder)->stage : 0;
+  const LsWorkload *workload = builder->spec->workload;
+  const gboolean shards =
+      ls_workload_has_experts (workload) ? has_copies (builder) : ls_workload_shards (workload) > 1;
+
+  return shards ? zero_of (builder)->stage : 0;
 }
 
 static gint64 bucket_of (const LsBuilder *builder) {
@@ -116,6 +120,20 @@ static LsOp reduction (LsBuilder *builder, gint64 bytes, gboolean experts) {
   return op;
 }
 
+/* Hybrid sharding: behind a reduce-scatter in the stream, its shard is summed over the groups that repeat it.
+ * Returns what ends last. */
+static LsMark add_replication (LsBuilder *builder, guint stream, gint64 bytes, LsMark scattered) {
+  const gint64 shards = ls_workload_shards (builder->spec->workload);
+
+  if (!ls_workload_is_hybrid (builder->spec->workload) || stage_of (builder) == 0)
+    return scattered;
+  LsOp op = ls_builder_collective (builder, "reduce_shards", LS_COLLECTIVE_ALL_REDUCE,
+                                   (bytes + shards - 1) / shards, LS_SLOT_ZERO_REPLICATE,
+                                   LS_AXIS_DATA, LS_PART_EXPOSED_DATA);
+  op.phase = LS_PHASE_BACKWARD;
+  return ls_program_add (builder->program, stream, &op);
+}
+
 /* Appends the collectives of a bucket to the stream of reductions; *first is what has to wait for its
  * gradients. Returns the last. */
 static LsMark add_reductions (LsBuilder *builder, guint stream, LsShared bytes, LsMark *first) {
@@ -130,6 +148,8 @@ static LsMark add_reductions (LsBuilder *builder, guint stream, LsShared bytes, 
     mark = ls_program_add (builder->program, stream, &op);
     if (!first->valid)
       *first = mark;
+    if (experts == 0)
+      mark = add_replication (builder, stream, size, mark);
   }
   return mark;
 }
@@ -328,6 +348,9 @@ static void reduce_kind (LsBuilder *builder, gint64 bytes, gboolean experts, LsM
     ls_program_repeat (builder->program, stream, counts[i]);
     builder->reduce->newest = ls_program_add (builder->program, stream, &op);
     ls_program_wait_same (builder->program, builder->reduce->newest, before);
+    if (!experts)
+      builder->reduce->newest =
+          add_replication (builder, stream, sizes[i], builder->reduce->newest);
     ls_program_end_repeat (builder->program, stream);
   }
 }

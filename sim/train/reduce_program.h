@@ -13,6 +13,10 @@
  *             Li et al., PyTorch Distributed (VLDB 2020), section 3.2.3 (buckets).
  *             Gradients of routed experts are summed over the expert-data ranks, those of all else over
  *             data x context: a bucket that holds both is two collectives, one behind the other.
+ *             Hybrid sharding (zero.shard_group): each reduce-scatter is over the shard group, and an
+ *             all-reduce of the shard over the groups follows it in the stream, after every micro-batch where
+ *             the stage reduces every micro-batch, as PyTorch's HYBRID_SHARD does outside no_sync().
+ *             source: Zhao et al., PyTorch FSDP (VLDB 2023), section 3.2.2.
  * Invariants: bytes reduced in a step = gradients (stages 0, 1) or micro-batches x gradients.
  */
 #pragma once

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/time.h"
+#include "train/drawn.h"
 #include "train/folding.h"
 
 /* Between two looks at the clock on the wall. */
@@ -16,11 +17,12 @@ struct LsSimulation {
   const LsCluster *cluster;
   guint64 seed;
   LsEngine *engine;
-  LsNet *net;                  /* the fold's when there is one */
-  LsFolding *folding;          /* NULL: every rank runs */
-  const char *why;             /* it is not folded; NULL: nobody asked */
-  guint32 *ranks, *sizes;      /* by place: the lowest rank there, and how many it stands for */
-  gint64 *factors;             /* by place; NULL: none */
+  LsNet *net;             /* the fold's when there is one */
+  LsFolding *folding;     /* NULL: every rank runs */
+  const char *why;        /* it is not folded; NULL: nobody asked */
+  guint32 *ranks, *sizes; /* by place: the lowest rank there, and how many it stands for */
+  gint64 *factors;        /* by place; NULL: none */
+  LsDrawn *drawn;
   const LsRunOptions *options; /* while running */
   guint n_jobs, n_ranks, n_places;
   LsJobRun *jobs;
@@ -312,6 +314,7 @@ LsSimulation *ls_simulation_new_with (const LsCluster *cluster, const LsSimulati
     install (simulation);
   }
   choose_skips (simulation);
+  simulation->drawn = ls_drawn_new (simulation);
   if (factor_of_rank != NULL)
     slow_ranks (simulation, factor_of_rank);
   ls_engine_add_observer (simulation->engine, &observer, simulation);
@@ -343,6 +346,7 @@ void ls_simulation_free (LsSimulation *simulation) {
     ls_folding_free (simulation->folding);
   else
     ls_net_free (simulation->net);
+  ls_drawn_free (simulation->drawn);
   g_free (simulation->ranks);
   g_free (simulation->sizes);
   g_free (simulation->factors);

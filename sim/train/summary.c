@@ -64,8 +64,10 @@ static void add_applicable (LsSummary *summary, const LsWorkload *workload) {
   applies[LS_PART_COMPUTE] = applies[LS_PART_MEMORY_BOUND] = TRUE;
   applies[LS_PART_OPTIMIZER] = applies[LS_PART_OTHER] = TRUE;
   applies[LS_PART_EXPOSED_TENSOR] = layout->tensor > 1;
-  applies[LS_PART_EXPOSED_DATA] = ls_layout_copies (layout) > 1 && workload->zero.stage == 0;
-  applies[LS_PART_EXPOSED_ZERO] = ls_layout_copies (layout) > 1 && workload->zero.stage > 0;
+  applies[LS_PART_EXPOSED_DATA] =
+      ls_layout_copies (layout) > 1 &&
+      (workload->zero.stage == 0 || ls_workload_shards (workload) < ls_layout_copies (layout));
+  applies[LS_PART_EXPOSED_ZERO] = ls_workload_shards (workload) > 1 && workload->zero.stage > 0;
   applies[LS_PART_EXPOSED_PIPELINE] = applies[LS_PART_PIPELINE_BUBBLE] = layout->pipeline > 1;
   applies[LS_PART_EXPOSED_CONTEXT] = layout->context > 1;
   applies[LS_PART_EXPOSED_EXPERT] = ls_workload_has_experts (workload) && layout->expert > 1;
@@ -85,7 +87,8 @@ static double hardware_flops (const LsJob *job, const LsWorkload *workload) {
   for (guint i = 0; i < job->n_kinds; i++) {
     const LsRankKind *kind = &job->kinds[i];
     g_autoptr (LsChunks) chunks = ls_chunks_new (kind->stage, &workload->recompute);
-    guint groups = ranks[i] / workload->layout.tensor; /* of tensor-parallel ranks */
+    /* Ranks that run one micro-batch together. */
+    guint groups = ranks[i] / (workload->layout.tensor * workload->layout.context);
 
     flops += ls_chunks_recomputed_flops (chunks, workload) * (double) kind->microbatches * groups;
   }

@@ -118,7 +118,9 @@
   X (PIPELINE_BACK, "pipeline_back")                                        \
   X (PIPELINE_BACK_PREVIOUS, "pipeline_back_previous")                      \
   X (PIPELINE_MIRROR, "pipeline_mirror")                                    \
-  X (COPIES_SYNC, "copies_sync")
+  X (COPIES_SYNC, "copies_sync")                                            \
+  X (ZERO_SYNC, "zero_sync")                                                \
+  X (ZERO_REPLICATE, "zero_replicate")
 
 #define LS_ENUM_PART(id, name) LS_PART_##id,
 typedef enum { LS_PARTS (LS_ENUM_PART) LS_N_PARTS } LsPart;

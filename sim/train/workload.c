@@ -58,6 +58,8 @@ LsWorkload *ls_workload_copy (const LsWorkload *workload) {
   copy->traffic = g_memdup2 (workload->traffic, workload->traffic != NULL ? sizeof (LsTraffic) : 0);
   copy->model = ls_model_copy (workload->model);
   ls_update_plan_copy (&copy->update, &workload->update);
+  if (workload->documents.kind != NULL)
+    copy->documents = ls_distribution_copy (&workload->documents);
   copy->gpu_of_rank =
       g_memdup2 (workload->gpu_of_rank,
                  workload->gpu_of_rank != NULL ? workload->layout.ranks * sizeof (guint) : 0);
@@ -77,6 +79,7 @@ void ls_workload_free (LsWorkload *workload) {
   ls_kernel_table_unref (workload->kernels);
   ls_update_plan_clear (&workload->update);
   g_strfreev (workload->recompute.operations);
+  ls_distribution_clear (&workload->documents);
   g_free (workload->gpu_of_rank);
   g_free (workload->traffic);
   g_free (workload->microbatches_of);
@@ -138,6 +141,13 @@ static gboolean resolve_layout (LsWorkload *workload, GError **error) {
                  replica * MAX (layout->data, 1), workload->gpus);
     return FALSE;
   }
+  if (workload->zero.shard_group > 0 &&
+      ls_layout_copies (layout) % workload->zero.shard_group != 0) {
+    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+                 "shard_group %u does not divide data x context = %u", workload->zero.shard_group,
+                 ls_layout_copies (layout));
+    return FALSE;
+  }
   if (!ls_layout_experts_fit (layout)) {
     g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
                  "expert %u x expert_tensor %u does not divide tensor x context x data = %u",
@@ -164,11 +174,11 @@ static gboolean resolve_model (LsWorkload *workload, GError **error) {
   workload->vocab = 0;
   if (workload->model->kind != LS_MODEL_TRANSFORMER) {
     workload->seq_len = 1;
-    if (workload->layout.tensor == 1)
+    if (workload->layout.tensor * workload->layout.context == 1)
       return TRUE;
     g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
-                 "a layer list cannot be split over %u tensor ranks; use 1",
-                 workload->layout.tensor);
+                 "a layer list cannot be split over %u tensor and %u context ranks; use 1",
+                 workload->layout.tensor, workload->layout.context);
     return FALSE;
   }
   workload->vocab = workload->layout.tensor == 1 || t->vocab % workload->layout.tensor == 0
@@ -208,6 +218,40 @@ static gboolean resolve_stages (LsWorkload *workload, GError **error) {
   return FALSE;
 }
 
+gint64 ls_workload_sequence_parts (const LsWorkload *workload) {
+  const LsLayout *layout = &workload->layout;
+  const gboolean zigzag = workload->context_kind != LS_CONTEXT_ALL_TO_ALL &&
+                          workload->model->kind == LS_MODEL_TRANSFORMER &&
+                          workload->model->transformer.causal;
+
+  return (gint64) layout->context * (layout->context > 1 && zigzag ? 2 : 1) *
+         (workload->sequence_parallel ? layout->tensor : 1);
+}
+
+/* The sequence over context and tensor ranks; heads over both where the context group exchanges them. */
+static gboolean resolve_context (const LsWorkload *workload, GError **error) {
+  const LsTransformer *t = &workload->model->transformer;
+  const gint64 parts = ls_workload_sequence_parts (workload);
+  const gint64 ranks = (gint64) workload->layout.tensor * workload->layout.context;
+
+  if (workload->seq_len % parts != 0) {
+    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+                 "the split of a sequence over tensor %u and context %u needs a seq_len that "
+                 "%" G_GINT64_FORMAT " divides, not %" G_GINT64_FORMAT,
+                 workload->layout.tensor, workload->layout.context, parts, workload->seq_len);
+    return FALSE;
+  }
+  if (workload->layout.context > 1 && workload->context_kind == LS_CONTEXT_ALL_TO_ALL &&
+      (t->heads % ranks != 0 || t->kv_heads % ranks != 0)) {
+    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+                 "tensor x context = %" G_GINT64_FORMAT " does not divide %s = %" G_GINT64_FORMAT,
+                 ranks, t->heads % ranks != 0 ? "heads" : "kv_heads",
+                 t->heads % ranks != 0 ? t->heads : t->kv_heads);
+    return FALSE;
+  }
+  return TRUE;
+}
+
 static gboolean resolve_batch (LsWorkload *workload, GError **error) {
   const gint64 one = workload->micro_batch * (gint64) workload->layout.data;
 
@@ -224,13 +268,7 @@ static gboolean resolve_batch (LsWorkload *workload, GError **error) {
   } else {
     workload->microbatches = workload->global_batch / one;
   }
-  if (workload->sequence_parallel && workload->seq_len % workload->layout.tensor != 0) {
-    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
-                 "tensor %u does not divide seq_len = %" G_GINT64_FORMAT, workload->layout.tensor,
-                 workload->seq_len);
-    return FALSE;
-  }
-  return TRUE;
+  return resolve_context (workload, error);
 }
 
 /* For the micro-batches of every replica. */
@@ -260,7 +298,22 @@ gboolean ls_workload_resolve (LsWorkload *workload, GError **error) {
 }
 
 guint ls_workload_shards (const LsWorkload *workload) {
-  return ls_layout_copies (&workload->layout);
+  const guint copies = ls_layout_copies (&workload->layout);
+
+  return workload->zero.shard_group > 0 ? MIN (workload->zero.shard_group, copies) : copies;
+}
+
+gboolean ls_workload_is_hybrid (const LsWorkload *workload) {
+  const guint shards = ls_workload_shards (workload);
+
+  return workload->zero.stage > 0 && shards > 1 && shards < ls_layout_copies (&workload->layout);
+}
+
+gboolean ls_workload_clips (const LsWorkload *workload) {
+  return workload->optimizer.clip == LS_NORM_CLIP_ON ||
+         (workload->optimizer.clip == LS_NORM_CLIP_AUTO &&
+          workload->optimizer.kind != LS_OPTIMIZER_SGD &&
+          workload->optimizer.kind != LS_OPTIMIZER_LARS);
 }
 
 guint ls_workload_expert_shards (const LsWorkload *workload) {
@@ -380,6 +433,13 @@ const char *ls_share_name (LsShare share) {
 
   LS_REQUIRE ((guint) share < LS_N_SHARES, "share %d", (int) share);
   return names[share];
+}
+
+const char *ls_context_kind_name (LsContextKind kind) {
+  static const char *const names[] = {LS_CONTEXT_KINDS (NAME_ENTRY)};
+
+  LS_REQUIRE ((guint) kind < LS_N_CONTEXT_KINDS, "context kind %d", (int) kind);
+  return names[kind];
 }
 
 const char *ls_schedule_name (LsScheduleKind kind) {

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/distribution.h"
 #include "hw/device.h"
 #include "hw/formats.h"
 #include "hw/software.h"
@@ -48,6 +49,13 @@
   X (LION, "lion")       \
   X (ADAFACTOR, "adafactor")
 
+#define LS_CONTEXT_KINDS(X)                                                             \
+  X (RING, "ring")             /* keys and values are sent round, beside attention */   \
+  X (ALL_TO_ALL, "all-to-all") /* heads instead of tokens during attention (Ulysses) */ \
+  X (ALL_GATHER, "all-gather") /* keys and values of the whole sequence on every rank */
+
+#define LS_ENUM_CONTEXT(id, name) LS_CONTEXT_##id,
+typedef enum { LS_CONTEXT_KINDS (LS_ENUM_CONTEXT) LS_N_CONTEXT_KINDS } LsContextKind;
 #define LS_ENUM_SCHEDULE(id, name) LS_SCHEDULE_##id,
 typedef enum { LS_SCHEDULES (LS_ENUM_SCHEDULE) LS_N_SCHEDULES } LsScheduleKind;
 #define LS_ENUM_RECOMPUTE(id, name) LS_RECOMPUTE_##id,
@@ -65,6 +73,8 @@ typedef struct {
   gint64 bucket_bytes; /* gradients per reduction, stages 0-2 */
   gint64 prefetch;     /* layers gathered ahead of the one that computes, stage 3 */
   gint64 max_gathered; /* parameters gathered at once at most, stage 3; 0: no limit */
+  guint
+      shard_group; /* states are sharded in groups of so many copies and repeated over these; 0: all */
 } LsZero;
 
 typedef struct {
@@ -79,8 +89,15 @@ typedef struct {
 /* k = round (sqrt (layers that are recomputed together)). source: Chen et al. 2016 (arXiv 1604.06174). */
 #define LS_RECOMPUTE_SQRT 0
 
+typedef enum {
+  LS_NORM_CLIP_AUTO, /* clips, but not with SGD */
+  LS_NORM_CLIP_OFF,
+  LS_NORM_CLIP_ON
+} LsNormClip;
+
 typedef struct {
   LsOptimizerKind kind;
+  LsNormClip clip; /* of gradients by their global norm: one pass and sums of a number */
   double momentum; /* SGD and LARS: 0 keeps no moment */
 } LsOptimizer;
 
@@ -92,6 +109,13 @@ typedef struct {
   gint64 prefetch;                /* micro-batches that may be ready ahead */
   gint64 device_bytes_per_sample; /* host to device */
 } LsInput;
+
+/* A pause after every n-th step. */
+typedef struct {
+  gint64 every;   /* 0: never */
+  gint64 steps;   /* so often time_ps */
+  gint64 time_ps; /* < 0: of a forward pass (pause_program.h) */
+} LsPause;
 
 typedef struct LsTraffic LsTraffic; /* traffic.h */
 
@@ -114,6 +138,7 @@ typedef struct {
   gint64 *microbatches_of;          /* by data rank, where they differ; NULL: all as above */
   gint64 seq_len;                   /* tokens per sample; 1 for models without tokens */
   gboolean sequence_parallel;
+  LsContextKind context_kind; /* with layout.context > 1 */
   LsScheduleKind schedule;
   guint virtual_stages;     /* stages per device of interleaved 1F1B; 0 and 1: one */
   gboolean post_validation; /* zero-bubble: the update does not wait for the global gradient norm */
@@ -126,6 +151,9 @@ typedef struct {
   LsRecompute recompute;
   LsOptimizer optimizer;
   LsInput input;
+  LsDistribution
+      documents; /* tokens of the documents packed into a sequence; no kind: one per sequence */
+  LsPause evaluation, logging;
   LsUpdatePlan update; /* policies other than plain sync, timed workers */
   gint64 drain_bytes; /* of a checkpoint, that each rank writes to storage beside a step; 0: none */
   gint64 steps;
@@ -145,6 +173,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsWorkload, ls_workload_free)
 guint ls_workload_shards (const LsWorkload *workload);
 /* The same of routed experts: ranks that hold the same ones. */
 guint ls_workload_expert_shards (const LsWorkload *workload);
+/* TRUE when these are fewer than hold the same parameters (hybrid sharding). */
+gboolean ls_workload_is_hybrid (const LsWorkload *workload);
+/* TRUE when gradients are clipped by their norm. */
+gboolean ls_workload_clips (const LsWorkload *workload);
 /* Embedding tables are dealt to all data ranks: sets the experts' axes so, for models that have them. */
 void ls_workload_deal_tables (LsWorkload *workload);
 /* TRUE when ranks communicate along the experts' axes: experts, or embedding tables. */
@@ -155,6 +187,9 @@ gboolean ls_workload_has_experts (const LsWorkload *workload);
 gboolean ls_workload_syncs_copies (const LsWorkload *workload);
 /* Delayed scaling of linear maps, on any device. */
 gboolean ls_workload_scales_delayed (const LsWorkload *workload);
+/* Equal parts that a sequence must have: context ranks (twice as many under a causal mask, see
+ * layer_context.c) x tensor ranks with sequence_parallel. */
+gint64 ls_workload_sequence_parts (const LsWorkload *workload);
 /* Micro-batches per step of a replica. */
 gint64 ls_workload_microbatches (const LsWorkload *workload, guint data);
 /* The first size of the model that the tensor ranks cannot split ("heads"), NULL when there is none. */
@@ -178,6 +213,7 @@ double ls_workload_model_flops (const LsWorkload *workload);
 double ls_workload_peak_flops_per_s (const LsWorkload *workload, const LsAccelerator *accelerator);
 
 const char *ls_share_name (LsShare share);
+const char *ls_context_kind_name (LsContextKind kind);
 const char *ls_schedule_name (LsScheduleKind kind);
 const char *ls_recompute_mode_name (LsRecomputeMode mode);
 const char *ls_recompute_unit_name (LsRecomputeUnit unit);

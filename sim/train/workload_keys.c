@@ -4,6 +4,8 @@
  */
 #include "train/workload_keys.h"
 
+#include "train/distribution_keys.h"
+
 #include "train/traffic.h"
 
 #define W "workload."
@@ -41,6 +43,8 @@ static const char *const loss_scales[] = {LS_LOSS_SCALES (SCALE_OF) NULL};
 #undef SCALE_OF
 static const char *const formats_later[] = {"int8", NULL};
 static const char *const auto_word[] = {"auto", NULL};
+static const char *const shard_words[] = {"all", "node", NULL};
+static const char *const clip_words[] = {"auto", "none", NULL};
 static const char *const all_word[] = {"all", NULL};
 static const char *const shares[] = {LS_SHARES (NAME_OF) NULL};
 static const char *const schedules[] = {LS_SCHEDULES (NAME_OF) NULL};
@@ -51,6 +55,9 @@ static const char *const sqrt_word[] = {"sqrt", NULL};
 static const char *const recompute_units[] = {LS_RECOMPUTE_UNITS (NAME_OF) NULL};
 static const char *const optimizers[] = {LS_OPTIMIZERS (NAME_OF) NULL};
 static const char *const optimizers_later[] = {"muon", NULL};
+#define CONTEXT_WORD(id, word) word,
+static const char *const context_kinds[] = {LS_CONTEXT_KINDS (CONTEXT_WORD) NULL};
+#undef CONTEXT_WORD
 static const char *const offload_words[] = {"none", NULL};
 static const char *const offload_later[] = {"optimizer", "parameters", "all", "cpu", "nvme", NULL};
 #define WORD_OF(id, word, title) word,
@@ -526,6 +533,9 @@ const LsConfigKey ls_workload_keys[] = {
      .maximum = 100000000,
      .meaning = "tokens per sample; model.max_seq if not given",
      .when = "only with transformers"},
+    LS_DISTRIBUTION_COUNT_ROWS (W "batch.documents",
+                                "tokens of the documents that are packed into each sequence; "
+                                "attention stays inside them; one document if not given"),
     {.path = W "batch.share",
      .type = LS_CONFIG_MAP,
      .meaning = "micro-batches per replica by group of nodes, in proportion: {a100: 1, h100: 2}; "
@@ -590,7 +600,23 @@ const LsConfigKey ls_workload_keys[] = {
      .meaning =
          "axes from neighbouring ranks outwards; tensor, context, expert, data, pipeline if not "
          "given"},
-    LATER_ONE ("parallel.context", "context parallelism", "ranks that split the sequence"),
+    {.path = W "parallel.context",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = 65536,
+     .default_text = "1",
+     .source = "no split",
+     .when = "only with transformers",
+     .meaning = "ranks that split the sequence of every sample"},
+    {.path = W "parallel.context_kind",
+     .type = LS_CONFIG_WORD,
+     .choices = context_kinds,
+     .default_text = "ring",
+     .source = "TransformerEngine's and Megatron-LM's default (cp_comm_type p2p)",
+     .when = "only with parallel.context > 1",
+     .meaning = "how attention sees the whole sequence: ring sends keys and values round beside "
+                "attention; all-to-all deals heads instead of tokens (Ulysses), so context divides "
+                "the heads; all-gather gathers keys and values (Llama 3)"},
     {.path = W "parallel.expert",
      .type = LS_CONFIG_INTEGER,
      .minimum = 1,
@@ -665,7 +691,16 @@ const LsConfigKey ls_workload_keys[] = {
      .when = "only with zero.stage 3 and zero.overlap",
      .meaning = "parameters that may be gathered at once, whatever zero.prefetch says (DeepSpeed's "
                 "stage3_max_live_parameters, 1 G there); no limit if not given"},
-    LATER ("zero.shard_group", LS_CONFIG_ANY, "sharding inside groups", "ranks per shard group"),
+    {.path = W "zero.shard_group",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = 1000000,
+     .choices = shard_words,
+     .default_text = "all",
+     .source = "ZeRO and FSDP: one shard on each rank",
+     .when = "only with zero.stage > 0 and several data-parallel ranks",
+     .meaning = "ranks that states are sharded over; groups of them hold copies, which are summed "
+                "(hybrid sharding, HSDP, ZeRO++ hpZ); node: as many as lie on a node"},
     {.path = W "zero.offload",
      .type = LS_CONFIG_WORD,
      .choices = offload_words,
@@ -740,6 +775,54 @@ const LsConfigKey ls_workload_keys[] = {
      .source = "He et al. 2016",
      .when = "only with optimizer.kind sgd or lars",
      .meaning = "of SGD and LARS; 0 keeps no moment"},
+    {.path = W "optimizer.clip",
+     .type = LS_CONFIG_NUMBER,
+     .flags = LS_CONFIG_POSITIVE,
+     .maximum = 1e6,
+     .choices = clip_words,
+     .default_text = "auto",
+     .source = "Megatron-LM's --clip-grad 1.0, what torchtitan and llm-foundry recipes set; SGD "
+               "recipes do without",
+     .meaning = "largest global norm of gradients: one pass over them and sums of a number over "
+                "the ranks that hold others, whatever its value; auto: 1.0, none with sgd"},
+    /* Pauses. */
+    {.path = W "evaluation", .type = LS_CONFIG_MAP, .meaning = "forward passes between steps"},
+    {.path = W "evaluation.every",
+     .type = LS_CONFIG_INTEGER,
+     .maximum = LARGEST,
+     .default_text = "0",
+     .source = "off",
+     .meaning = "an evaluation after every so many steps; 0: never"},
+    {.path = W "evaluation.steps",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = 1000000,
+     .default_text = "1",
+     .source = "one global batch",
+     .when = "only with evaluation.every",
+     .meaning = "evaluation steps, one after another"},
+    {.path = W "evaluation.time",
+     .type = LS_CONFIG_QUANTITY,
+     .dimension = LS_DIMENSION_TIME,
+     .maximum = 1e5,
+     .when = "only with evaluation.every",
+     .meaning = "time of an evaluation step; of the kernels of a step's forward passes if not "
+                "given"},
+    {.path = W "logging", .type = LS_CONFIG_MAP, .meaning = "pauses for logs and metrics"},
+    {.path = W "logging.every",
+     .type = LS_CONFIG_INTEGER,
+     .maximum = LARGEST,
+     .default_text = "0",
+     .source = "off",
+     .meaning = "a pause after every so many steps; 0: never"},
+    {.path = W "logging.time",
+     .type = LS_CONFIG_QUANTITY,
+     .dimension = LS_DIMENSION_TIME,
+     .maximum = 1e5,
+     .default_text = "0 s",
+     .source = "none",
+     .when = "only with logging.every",
+     .meaning = "how long all ranks stand still"},
     /* Placement. */
     {.path = W "placement",
      .type = LS_CONFIG_MAP,

@@ -15,6 +15,10 @@ static const char *schedule_word (guint i) {
   return ls_schedule_name ((LsScheduleKind) i);
 }
 
+static const char *context_word (guint i) {
+  return ls_context_kind_name ((LsContextKind) i);
+}
+
 static void read_order (LsWorkloadReader *r) {
   static const LsAxis known[] = {LS_AXIS_TENSOR, LS_AXIS_CONTEXT, LS_AXIS_EXPERT, LS_AXIS_DATA,
                                  LS_AXIS_PIPELINE};
@@ -126,6 +130,8 @@ static void check_tensor (LsWorkloadReader *r) {
   if (model->kind == LS_MODEL_LAYERS) {
     if (tensor > 1)
       ls_reader_fault (r, W "parallel.tensor", "a network of elements cannot be split; use 1");
+    if (r->workload->layout.context > 1)
+      ls_reader_fault (r, W "parallel.context", "samples of this model are no sequences; use 1");
     return;
   }
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
@@ -133,11 +139,38 @@ static void check_tensor (LsWorkloadReader *r) {
       ls_reader_fault (r, W "parallel.tensor",
                        "%u does not divide the %" G_GINT64_FORMAT " %s; use a divisor", tensor,
                        sizes[i].size, sizes[i].what);
-  if (r->workload->sequence_parallel && r->workload->seq_len % tensor != 0)
+  if (r->workload->layout.context == 1 && r->workload->sequence_parallel &&
+      r->workload->seq_len % tensor != 0)
     ls_reader_fault (r, W "parallel.sequence_parallel",
                      "tensor %u does not divide seq_len = %" G_GINT64_FORMAT
                      "; turn it off or use a divisor",
                      tensor, r->workload->seq_len);
+}
+
+/* The sequence, and the heads where they are exchanged. */
+static void check_context (LsWorkloadReader *r) {
+  const LsWorkload *w = r->workload;
+  const LsTransformer *t = &w->model->transformer;
+  const gint64 parts = ls_workload_sequence_parts (w), context = w->layout.context;
+  const gint64 heads = t->heads / w->layout.tensor, kv_heads = t->kv_heads / w->layout.tensor;
+
+  if (context == 1 || w->model->kind != LS_MODEL_TRANSFORMER)
+    return;
+  if (w->seq_len % parts != 0)
+    ls_reader_fault (r, W "parallel.context",
+                     "%u ranks need a batch.seq_len that %" G_GINT64_FORMAT
+                     " divides, not %" G_GINT64_FORMAT "%s%s",
+                     w->layout.context, parts, w->seq_len,
+                     parts % (2 * context) == 0 ? "; a causal mask splits each part in two" : "",
+                     w->sequence_parallel ? "; sequence_parallel splits it once more" : "");
+  if (w->context_kind == LS_CONTEXT_ALL_TO_ALL && (heads % context != 0 || kv_heads % context != 0))
+    ls_reader_fault (
+        r, W "parallel.context",
+        "all-to-all deals heads: %u does not divide the %" G_GINT64_FORMAT
+        " heads and %" G_GINT64_FORMAT
+        " key and value heads of a tensor rank; use a divisor, or context_kind ring or "
+        "all-gather",
+        w->layout.context, heads, kv_heads);
 }
 
 static void check_pipeline (LsWorkloadReader *r) {
@@ -328,6 +361,11 @@ void ls_reader_parallel (LsWorkloadReader *r) {
                          (guint) ls_config_get_int (r->config, W "parallel.pipeline"));
   w->sequence_parallel = ls_config_get_bool (r->config, W "parallel.sequence_parallel");
   read_schedule (r);
+  w->layout.context = (guint) ls_config_get_int (r->config, W "parallel.context");
+  w->context_kind = (LsContextKind) ls_reader_word (r, W "parallel.context_kind", context_word,
+                                                    LS_N_CONTEXT_KINDS);
+  if (w->layout.context == 1)
+    ls_reader_no_effect (r, W "parallel.context_kind", "parallel.context is 1");
   w->layout.expert = (guint) ls_config_get_int (r->config, W "parallel.expert");
   if (!ls_config_is_word (r->config, W "parallel.expert_tensor", "auto"))
     w->layout.expert_tensor = (guint) ls_config_get_int (r->config, W "parallel.expert_tensor");
@@ -346,8 +384,77 @@ void ls_reader_parallel (LsWorkloadReader *r) {
   check_tensor (r);
   if (w->model->transformer.experts.count > 0)
     check_split (r);
+  check_context (r);
   check_pipeline (r);
   resolve_ranks (r);
+}
+
+/* Members of each group of copies that follow one another on a node; 0 when they differ. */
+static guint copies_per_node (LsWorkloadReader *r) {
+  const LsWorkload *w = r->workload;
+  const guint copies = ls_layout_copies (&w->layout);
+  g_autofree guint *ranks = g_new (guint, copies);
+  guint all = 0;
+
+  for (guint g = 0; g < ls_layout_n_groups (&w->layout, LS_AXIS_DATA_CONTEXT); g++) {
+    guint run = 0, node = G_MAXUINT;
+
+    ls_layout_members (&w->layout, LS_AXIS_DATA_CONTEXT, g, ranks);
+    for (guint i = 0; i <= copies; i++) {
+      const guint here =
+          i < copies ? ls_cluster_gpu_node (r->cluster, w->gpu_of_rank[ranks[i]]) : G_MAXUINT;
+
+      if (i > 0 && here != node) {
+        if (all > 0 && run != all)
+          return 0;
+        all = run;
+        run = 0;
+      }
+      node = here;
+      run++;
+    }
+  }
+  return all;
+}
+
+/* Hybrid sharding: the size of a shard group. */
+static void read_shard_group (LsWorkloadReader *r) {
+  const char *const path = W "zero.shard_group";
+  LsWorkload *w = r->workload;
+  const guint copies = ls_layout_copies (&w->layout);
+  gint64 size = copies;
+
+  if (ls_config_is_word (r->config, path, "all") || w->gpu_of_rank == NULL || r->cluster == NULL)
+    return;
+  if (copies == 1 || w->zero.stage == 0) {
+    ls_reader_no_effect (r, path,
+                         copies == 1 ? "there is one data-parallel rank" : "zero.stage is 0");
+    return;
+  }
+  if (ls_workload_has_experts (w)) {
+    ls_reader_fault (
+        r, path, "models with experts shard over all ranks that hold the same parameters; use all");
+    return;
+  }
+  size = ls_config_is_word (r->config, path, "node") ? copies_per_node (r)
+                                                     : ls_config_get_int (r->config, path);
+  if (size == 0) {
+    ls_reader_fault (r, path, "nodes hold unequal parts of the %u copies; give a number", copies);
+  } else if (copies % size != 0) {
+    g_autofree char *legal = divisors (copies);
+
+    ls_reader_fault (
+        r, path,
+        "%" G_GINT64_FORMAT
+        " does not divide the %u ranks that hold the same parameters (data x context); "
+        "use one of %s",
+        size, copies, legal);
+  } else {
+    w->zero.shard_group = (guint) size;
+  }
+  if (size == 1)
+    ls_config_warning_at (r->config, r->errors, path,
+                          "shard groups of one rank: nothing is sharded, all copies are summed");
 }
 
 /* Keys of `zero` that cannot matter in this layout. */
@@ -356,7 +463,8 @@ void ls_reader_check_zero (LsWorkloadReader *r) {
                                      W "zero.prefetch", W "zero.max_gathered"};
   const LsZero *zero = &r->workload->zero;
 
-  if (r->workload->layout.data == 1) {
+  read_shard_group (r);
+  if (ls_layout_copies (&r->workload->layout) == 1) {
     for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
       if (i > 0 || zero->stage > 0)
         ls_reader_no_effect (r, keys[i],

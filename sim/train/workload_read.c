@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "base/time.h"
 #include "config/path.h"
+#include "train/distribution_keys.h"
 #include "train/recompute.h"
 #include "train/stage.h"
 #include "train/update_keys.h"
@@ -388,6 +389,7 @@ static void read_recompute (LsWorkloadReader *r) {
 
 static void read_optimizer (LsWorkloadReader *r) {
   LsOptimizer *optimizer = &r->workload->optimizer;
+  const char *const clip = W "optimizer.clip";
 
   optimizer->kind =
       (LsOptimizerKind) ls_reader_word (r, W "optimizer.kind", optimizer_word, LS_N_OPTIMIZERS);
@@ -395,8 +397,73 @@ static void read_optimizer (LsWorkloadReader *r) {
     optimizer->momentum = ls_config_get_number (r->config, W "optimizer.momentum");
   else
     ls_reader_no_effect (r, W "optimizer.momentum", "only with optimizer.kind sgd or lars");
+  if (ls_config_is_word (r->config, clip, "none"))
+    optimizer->clip = LS_NORM_CLIP_OFF;
+  else if (!ls_config_is_word (r->config, clip, "auto") &&
+           ls_config_get_number (r->config, clip) > 0)
+    optimizer->clip = LS_NORM_CLIP_ON;
   if (ls_optimizer_moments (optimizer) == 0)
     ls_reader_no_effect (r, W "precision.optimizer", "the optimizer keeps no moments");
+}
+
+static void check_pause (LsWorkloadReader *r, const char *every, LsPause *pause) {
+  if (pause->every <= r->workload->steps)
+    return;
+  ls_reader_no_effect (r, every, "the run has fewer steps (stop.steps)");
+  pause->every = 0;
+}
+
+/* After the number of steps is known. */
+static void read_pauses (LsWorkloadReader *r) {
+  LsPause *evaluation = &r->workload->evaluation, *logging = &r->workload->logging;
+  const char *const time = W "evaluation.time";
+
+  evaluation->every = ls_config_get_int (r->config, W "evaluation.every");
+  evaluation->steps = ls_config_get_int (r->config, W "evaluation.steps");
+  evaluation->time_ps = ls_reader_has (r, time)
+                            ? ls_time_ps_from_s_checked (ls_config_get_quantity (r->config, time))
+                            : -1;
+  logging->every = ls_config_get_int (r->config, W "logging.every");
+  logging->steps = 1;
+  logging->time_ps =
+      ls_time_ps_from_s_checked (ls_config_get_quantity (r->config, W "logging.time"));
+  if (evaluation->every == 0) {
+    ls_reader_no_effect (r, W "evaluation.steps", "evaluation.every is 0");
+    ls_reader_no_effect (r, time, "evaluation.every is 0");
+  }
+  if (logging->every == 0)
+    ls_reader_no_effect (r, W "logging.time", "logging.every is 0");
+  check_pause (r, W "evaluation.every", evaluation);
+  check_pause (r, W "logging.every", logging);
+}
+
+/* Lengths of packed documents; rows and reader of distributions. */
+static void read_documents (LsWorkloadReader *r) {
+  const char *const path = W "batch.documents";
+
+  if (!ls_reader_has (r, path))
+    return;
+  if (r->workload->model->kind != LS_MODEL_TRANSFORMER) {
+    ls_reader_no_effect (r, path, "samples of this model are no sequences");
+    return;
+  }
+  if (!ls_distribution_read_factor (r->config, r->errors, path, &r->workload->documents))
+    r->fine = FALSE;
+}
+
+/* Runs of updates have programs of their own that know neither. */
+static void check_updates (LsWorkloadReader *r) {
+  static const char *const keys[] = {W "batch.documents", W "evaluation", W "logging"};
+  LsWorkload *w = r->workload;
+
+  if (!w->update.active)
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
+    if (ls_reader_has (r, keys[i]))
+      ls_reader_no_effect (r, keys[i], "only with update.policy sync");
+  ls_distribution_clear (&w->documents);
+  w->documents = (LsDistribution){0};
+  w->evaluation.every = w->logging.every = 0;
 }
 
 static void read_input (LsWorkloadReader *r) {
@@ -549,6 +616,9 @@ static void read_all (LsWorkloadReader *r) {
   if (is_too_large (r->workload))
     ls_reader_fault (r, W "batch", "the tensors of a micro-batch are too large to simulate");
   ls_update_read (r);
+  read_pauses (r);
+  read_documents (r);
+  check_updates (r);
   if (!r->fine)
     return;
   if (!ls_workload_resolve (r->workload, &error))

@@ -25,8 +25,26 @@ static LsCluster *new_cluster (const FoldCase *test) {
   return ls_cluster_new_from (&group, 1, &fabric, 1, test->input ? &storage : NULL);
 }
 
+/* The n-th permutation of the usual order. */
+static void permute (LsLayout *layout, guint n) {
+  LsAxis left[LS_LAYOUT_AXES];
+
+  memcpy (left, layout->order, sizeof left);
+  for (guint i = 0, size = LS_LAYOUT_AXES; i < LS_LAYOUT_AXES; i++, size--) {
+    guint taken = n % size;
+
+    n /= size;
+    layout->order[i] = left[taken];
+    memmove (&left[taken], &left[taken + 1], (size - taken - 1) * sizeof *left);
+  }
+}
+
+static guint ranks_of (const FoldCase *test) {
+  return test->tensor * MAX (test->context, 1u) * test->data * test->pipeline;
+}
+
 static LsWorkload *new_workload (const FoldCase *test) {
-  guint ranks = test->tensor * test->data * test->pipeline;
+  guint ranks = ranks_of (test);
   LsModel *model =
       test->new_model != NULL ? test->new_model () : ls_model_new_preset (test->model, NULL);
   LsWorkload *workload = ls_workload_new_default (model, ranks);
@@ -34,6 +52,15 @@ static LsWorkload *new_workload (const FoldCase *test) {
   workload->layout = ls_layout (test->tensor, test->data, test->pipeline);
   workload->layout.expert = MAX (test->expert, 1u);
   workload->layout.expert_tensor = test->expert_tensor;
+  workload->layout.context = MAX (test->context, 1u);
+  workload->context_kind = test->context_kind;
+  permute (&workload->layout, test->order);
+  workload->zero.shard_group = test->shard_group;
+  if (test->documents) {
+    workload->documents = ls_distribution ("exponential", 60, 0, 0);
+    workload->evaluation = (LsPause){.every = 2, .steps = 1, .time_ps = -1};
+    workload->logging = (LsPause){.every = 1, .steps = 1, .time_ps = 1000000};
+  }
   workload->seq_len = 512;
   workload->global_batch = test->microbatches * test->data;
   workload->steps = test->steps;
@@ -112,7 +139,13 @@ static char *compare_rank (const Side *all, const Side *folded, guint rank) {
       !(ls_engine_flops (a, rank) > ls_engine_flops (b, place)) &&
       ls_engine_memory_peak (a, rank, memory_a) == ls_engine_memory_peak (b, place, memory_b) &&
       memcmp (memory_a, memory_b, sizeof memory_a) == 0;
-  return same ? NULL : g_strdup_printf ("rank %u: bytes, flops or memory differ", rank);
+  if (same)
+    return NULL;
+  return g_strdup_printf (
+      "rank %u: bytes sent %g and %g, received %g and %g, FLOPs %g and %g, or memory", rank,
+      (double) ls_engine_bytes_sent (a, rank), (double) ls_engine_bytes_sent (b, place),
+      (double) ls_engine_bytes_received (a, rank), (double) ls_engine_bytes_received (b, place),
+      ls_engine_flops (a, rank), ls_engine_flops (b, place));
 }
 
 /* The summary but for what counts events and the wall clock, and for the names of resources that held
@@ -211,13 +244,38 @@ FoldCase fold_random (guint64 seed) {
   return test;
 }
 
+FoldCase fold_random_axes (guint64 seed) {
+  FoldCase test = fold_random (seed);
+  LsRandom random;
+
+  ls_random_init (&random, seed, "axes", 0);
+  test.preset = "dgx-h100";
+  test.model = "gpt2-medium";
+  test.kind = LS_FABRIC_SINGLE_SWITCH;
+  test.tensor = PICK (&random, 1, 1, 2, 4);
+  test.context = PICK (&random, 1, 2, 2, 4);
+  test.context_kind = (LsContextKind) ls_random_below (&random, LS_N_CONTEXT_KINDS);
+  test.data = PICK (&random, 1, 2, 3);
+  test.pipeline = PICK (&random, 1, 1, 2, 3);
+  test.expert = PICK (&random, 1, test.context, test.data, test.context * test.data);
+  test.schedule = ls_random_below (&random, 2) == 0 ? LS_SCHEDULE_GPIPE : LS_SCHEDULE_1F1B;
+  test.order = (guint) ls_random_below (&random, 120);
+  test.documents = ls_random_below (&random, 3) == 0;
+  test.shard_group = PICK (&random, 0, 0, test.context, test.data);
+  test.nodes = (ranks_of (&test) + 7) / 8;
+  test.straggler =
+      ls_random_below (&random, 4) == 0 ? (gint64) ls_random_below (&random, ranks_of (&test)) : -1;
+  return test;
+}
+
 char *fold_describe (const FoldCase *test) {
   return g_strdup_printf (
-      "%u x %s, %s %s rails %u radix %u over %g, t%u d%u p%u zero %d%s%s %s m %" G_GINT64_FORMAT
-      "%s straggler %" G_GINT64_FORMAT,
+      "%u x %s, %s %s rails %u radix %u over %g, t%u c%u (%s) e%u d%u p%u order %u zero %d%s%s %s "
+      "m %" G_GINT64_FORMAT "%s straggler %" G_GINT64_FORMAT,
       test->nodes, test->preset, ls_fabric_kind_name (test->kind), ls_routing_name (test->routing),
-      test->rails, test->leaf_radix, test->oversubscription, test->tensor, test->data,
-      test->pipeline, test->zero, test->overlap ? " overlap" : "",
+      test->rails, test->leaf_radix, test->oversubscription, test->tensor, MAX (test->context, 1u),
+      ls_context_kind_name (test->context_kind), MAX (test->expert, 1u), test->data, test->pipeline,
+      test->order, test->zero, test->overlap ? " overlap" : "",
       test->sequence_parallel ? " sp" : "", ls_schedule_name (test->schedule), test->microbatches,
       test->input ? " input" : "", test->straggler);
 }

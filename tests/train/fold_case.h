@@ -13,6 +13,11 @@ typedef struct {
   guint rails, leaf_radix;
   double oversubscription;
   guint tensor, data, pipeline;
+  guint context; /* 0: 1 */
+  LsContextKind context_kind;
+  guint shard_group;  /* 0: all */
+  gboolean documents; /* packed, and pauses */
+  guint order;        /* number of a permutation of the axes; 0: the usual one */
   int zero;
   gboolean overlap, sequence_parallel;
   LsScheduleKind schedule;
@@ -37,4 +42,6 @@ typedef struct {
 FoldResult fold_compare (const FoldCase *test);
 /* A small random one. */
 FoldCase fold_random (guint64 seed);
+/* The same on one switch, with context, expert and an order of axes. */
+FoldCase fold_random_axes (guint64 seed);
 char *fold_describe (const FoldCase *test);

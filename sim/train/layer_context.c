@@ -1,0 +1,220 @@
+/* Attention over a sequence that c ranks share, each with s/c tokens of queries, keys and values.
+ *
+ * Model:      T = b s/c tokens per rank, Q and KV their bytes of queries (and output) and of keys and values.
+ *   ring        c steps. In step i a rank attends with its queries to the keys and values of the rank i before
+ *               it, while it sends on those that it has and receives the next: c - 1 messages of KV per rank.
+ *               The outputs of the steps are merged at the end by their softmax statistics. The backward pass
+ *               sends keys and values round once more, and their gradients behind them until they are home:
+ *               c - 1 messages of KV each, the first step with keys and values alone, the last with gradients
+ *               alone. Under a causal mask each rank holds chunks r and 2c - 1 - r of 2c (zigzag), so that all
+ *               steps but the own block are half a block on every rank: half of the keys, or half of the
+ *               queries; it is timed as half of the keys for all.
+ *               source: Liu et al. 2023 (arXiv 2310.01889); TransformerEngine, context_parallel.py,
+ *               AttnFuncWithCPAndKVP2P (order of messages, double buffer, merging after the last step).
+ *   all-to-all  heads instead of tokens: three all-to-alls of queries, keys and values, attention of 1/c of the
+ *               heads on the whole sequence, one all-to-all back; the same four backward. Each moves (c-1)/c
+ *               of its tensor. Tensors are put in order before and after (a pass each).
+ *               source: Jacobs et al. 2023, DeepSpeed-Ulysses (arXiv 2309.14509), section 3.
+ *   all-gather  keys and values of all ranks are gathered, attention of the own queries (zigzag: two chunks),
+ *               and backward gathered again, their gradients reduce-scattered.
+ *               source: Llama Team 2024 (arXiv 2407.21783), section 3.3.2.
+ * Invariants: FLOPs over the group are those of attention without a split, up to half a tile of each causal
+ *             diagonal that flash kernels walk in full.
+ * Memory:     the ring holds one more block of keys and values (two buffers) and, until they are merged, c
+ *             outputs; gathering holds keys and values of the whole sequence.
+ * Left out:   softmax statistics (4 bytes per head and token), overlap of gathers with anything.
+ */
+#include "train/layer_context.h"
+
+typedef struct {
+  LsLayerBuilder *b;
+  const LsContextAttention *a;
+  gint64 ranks;
+  gint64 queries, outputs, keys,
+      values; /* elements on this rank, before any exchange; keys: and values */
+} Context;
+
+static Context context_of (LsLayerBuilder *builder, const LsContextAttention *attention) {
+  return (Context){.b = builder,
+                   .a = attention,
+                   .ranks = builder->workload->layout.context,
+                   .queries = builder->tokens * attention->query_width,
+                   .outputs = builder->tokens * attention->output_width,
+                   .keys = builder->tokens * attention->key_value_width,
+                   .values = builder->tokens * attention->kv_heads * attention->value_dim};
+}
+
+static LsKernelCost cost_of (const Context *c, gint64 share, gint64 query_length, gint64 kv_length,
+                             gboolean causal, LsPass pass) {
+  const LsAttentionShape shape = {
+      .batch = c->b->batch,
+      .heads = c->a->heads / share,
+      .kv_heads = c->a->kv_heads / share,
+      .query_length = query_length,
+      .kv_length = kv_length,
+      .head_dim = c->a->head_dim,
+      .value_dim = c->a->value_dim,
+      .causal = causal,
+      .dropout = c->a->dropout,
+      .format = c->b->format,
+  };
+
+  return ls_kernel_attention (&c->b->device, c->b->attention, &shape, pass);
+}
+
+/* An attention kernel over `scores` elements of the score matrix, which unfused kernels keep. */
+static LsLayerOp *add_attention (Context *c, LsKernelCost cost, gint64 scores, LsPass pass) {
+  const gint64 element = c->b->element_bytes;
+  const gboolean forward = pass == LS_PASS_FORWARD;
+  LsLayerOp *op =
+      ls_layer_add_kernel (c->b, forward ? "attention" : "attention_grad", LS_KIND_ATTENTION, cost);
+
+  if (!forward)
+    op->workspace_bytes = ls_layer_bytes (c->b, c->queries + c->outputs + 2 * c->keys);
+  if (ls_attention_is_flash (c->b->attention))
+    return op;
+  if (forward) {
+    op->core = TRUE;
+    op->saved_bytes = scores * (c->a->dropout ? 2 * element + 1 : element);
+  }
+  op->workspace_bytes += (forward ? 1 : 2) * scores * element;
+  return op;
+}
+
+static void add_message (Context *c, const char *name, gint64 elements) {
+  LsLayerOp *op = ls_layer_add_collective_on (c->b, name, LS_COLLECTIVE_SEND_RECV,
+                                              ls_layer_bytes (c->b, elements), LS_AXIS_CONTEXT);
+
+  op->overlaps_next = TRUE;
+  op->workspace_bytes = ls_layer_bytes (c->b, elements);
+}
+
+static void add_exchange (Context *c, const char *name, LsCollectiveOp collective, gint64 elements,
+                          gint64 held) {
+  LsLayerOp *op = ls_layer_add_collective_on (c->b, name, collective,
+                                              ls_layer_bytes (c->b, elements), LS_AXIS_CONTEXT);
+
+  op->workspace_bytes = ls_layer_bytes (c->b, held);
+}
+
+/* --- ring ----------------------------------------------------------------------------------- */
+
+/* Step 0 is the own block; the others are whole blocks, or half of one under a causal mask. */
+static LsLayerOp *add_step (Context *c, gint64 step, LsPass pass) {
+  const gint64 length = c->b->seq;
+  const gint64 keys = step > 0 && c->a->causal ? length / 2 : length;
+
+  return add_attention (c, cost_of (c, 1, length, keys, step == 0 && c->a->causal, pass),
+                        c->a->heads * c->b->batch * length * keys, pass);
+}
+
+static void ring_forward (Context *c) {
+  for (gint64 step = 0; step < c->ranks; step++) {
+    if (step + 1 < c->ranks)
+      add_message (c, "send_keys", c->keys);
+    add_step (c, step, LS_PASS_FORWARD);
+  }
+  for (gint64 step = 1; step < c->ranks; step++)
+    ls_layer_add_pass (c->b, "merge_attention", c->outputs, 2, 1)->workspace_bytes =
+        ls_layer_bytes (c->b, (c->ranks + 1 - step) * c->outputs);
+}
+
+static void ring_backward (Context *c) {
+  for (gint64 step = 0; step < c->ranks; step++) {
+    const gint64 tensors = (step + 1 < c->ranks ? 1 : 0) + (step > 0 ? 1 : 0);
+
+    add_message (c,
+                 step == 0      ? "send_keys"
+                 : tensors == 1 ? "send_key_grads"
+                                : "send_keys_and_grads",
+                 tensors * c->keys);
+    add_step (c, step, LS_PASS_BACKWARD);
+    if (step > 0)
+      ls_layer_add_pass (c->b, "add_attention_grads", c->queries + c->keys, 2, 1);
+  }
+}
+
+/* --- all-to-all ----------------------------------------------------------------------------- */
+
+static void exchange_inputs (Context *c, gboolean back) {
+  static const char *const names[][3] = {
+      {"exchange_queries", "exchange_keys", "exchange_values"},
+      {"return_query_grads", "return_key_grads", "return_value_grads"}};
+  const gint64 elements[] = {c->queries, c->keys - c->values, c->values};
+
+  for (guint i = 0; i < G_N_ELEMENTS (elements); i++)
+    add_exchange (c, names[back ? 1 : 0][i], LS_COLLECTIVE_ALL_TO_ALL, elements[i], elements[i]);
+  ls_layer_add_pass (c->b, "reorder_heads", c->queries + c->keys, 1, 1);
+}
+
+static void exchange_output (Context *c, const char *name) {
+  ls_layer_add_pass (c->b, "reorder_heads", c->outputs, 1, 1);
+  add_exchange (c, name, LS_COLLECTIVE_ALL_TO_ALL, c->outputs, c->outputs);
+}
+
+static void add_heads (Context *c, LsPass pass) {
+  const gint64 length = c->b->seq * c->ranks;
+
+  add_attention (c, cost_of (c, c->ranks, length, length, c->a->causal, pass),
+                 c->a->heads / c->ranks * c->b->batch * length * length, pass);
+}
+
+/* --- all-gather ----------------------------------------------------------------------------- */
+
+/* Under a causal mask two chunks of q = s/2c queries, r and 2c - 1 - r, whose last keys are (r + 1) q and
+ * (2c - r) q: (s + q)/2 on average, whatever r. */
+static void add_own_queries (Context *c, LsPass pass) {
+  const gint64 length = c->b->seq, all = length * c->ranks;
+  const gint64 scores = c->a->heads * c->b->batch * length * all;
+
+  if (c->a->causal) {
+    const LsKernelCost half = cost_of (c, 1, length / 2, all / 2 + length / 4, TRUE, pass);
+    add_attention (c, ls_kernel_times (&half, 2), scores / 2 + scores / (4 * c->ranks), pass);
+  } else {
+    add_attention (c, cost_of (c, 1, length, all, FALSE, pass), scores, pass);
+  }
+}
+
+void ls_context_forward (LsLayerBuilder *builder, const LsContextAttention *attention) {
+  Context c = context_of (builder, attention);
+
+  switch (builder->workload->context_kind) {
+  case LS_CONTEXT_ALL_TO_ALL:
+    exchange_inputs (&c, FALSE);
+    add_heads (&c, LS_PASS_FORWARD);
+    exchange_output (&c, "return_attention");
+    break;
+  case LS_CONTEXT_ALL_GATHER:
+    add_exchange (&c, "gather_keys", LS_COLLECTIVE_ALL_GATHER, c.ranks * c.keys, c.ranks * c.keys);
+    add_own_queries (&c, LS_PASS_FORWARD);
+    break;
+  case LS_CONTEXT_RING:
+  case LS_N_CONTEXT_KINDS:
+  default:
+    ring_forward (&c);
+    break;
+  }
+}
+
+void ls_context_backward (LsLayerBuilder *builder, const LsContextAttention *attention) {
+  Context c = context_of (builder, attention);
+
+  switch (builder->workload->context_kind) {
+  case LS_CONTEXT_ALL_TO_ALL:
+    exchange_output (&c, "exchange_attention_grad");
+    add_heads (&c, LS_PASS_BACKWARD);
+    exchange_inputs (&c, TRUE);
+    break;
+  case LS_CONTEXT_ALL_GATHER:
+    add_exchange (&c, "gather_keys", LS_COLLECTIVE_ALL_GATHER, c.ranks * c.keys, c.ranks * c.keys);
+    add_own_queries (&c, LS_PASS_BACKWARD);
+    add_exchange (&c, "reduce_key_grads", LS_COLLECTIVE_REDUCE_SCATTER, c.ranks * c.keys,
+                  c.ranks * c.keys);
+    break;
+  case LS_CONTEXT_RING:
+  case LS_N_CONTEXT_KINDS:
+  default:
+    ring_backward (&c);
+    break;
+  }
+}

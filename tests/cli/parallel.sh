@@ -1,0 +1,73 @@
+#!/bin/sh
+# Context parallel, hybrid sharding, packed documents, clipping and pauses, from the command line.
+# shellcheck source=tests/cli/lib/common.sh
+. "$SOURCE_DIR/tests/cli/lib/common.sh"
+
+# The shipped scenarios are legal without a warning.
+for file in "$SOURCE_DIR"/workloads/parallel/*.yaml; do
+  run 0 check "$file"
+  empty err
+done
+
+cat >small.yaml <<'YAML'
+lockstep: 1
+cluster: {nodes: 2, node: dgx-h100}
+workload:
+  model: {layers: 2, hidden: 1024, heads: 8, ffn: 4096, vocab: 32000, max_seq: 2048}
+  precision: bf16
+  batch: {global: 16, micro: 1, seq_len: 2048}
+  zero: 3
+  stop: {steps: 3}
+trace: {level: none}
+YAML
+# value KEY SETTINGS...: the first number of that key in the summary.
+value() {
+  key=$1
+  shift
+  run 0 run small.yaml --json "$@"
+  tr ',{' '\n\n' <out | sed -n "s/.*\"$key\": *//p" | head -n 1 | tr -d '} '
+}
+# near A B TOLERANCE WHAT
+near() {
+  awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN { d = a - b; exit !(d * d <= t * t) }' || fail "$4: $1 is not $2"
+}
+
+# Layout: coordinates and groups of the axes.
+run 0 check small.yaml --layout --set workload.parallel.context=4
+says out "context"
+says out "data_context"
+run 0 check small.yaml --layout --json --set workload.parallel.context=4
+is_json
+says out '"context_group"'
+# Context: exposed communication of that axis is in the account.
+for kind in ring all-to-all all-gather; do
+  run 0 run small.yaml --json --set workload.parallel.context=4 --set workload.parallel.context_kind=$kind
+  says out '"context"'
+done
+run 2 check small.yaml --set workload.parallel.context=3 --set workload.parallel.data=1
+says err "divides"
+# Pauses: every second of three steps ends with 2 x 1 s, each step with 10 ms: 0.6767 s per step, to other.
+before=$(value other)
+after=$(value other --set 'workload.evaluation={every: 2, steps: 2, time: 1 s}' --set 'workload.logging={every: 1, time: 10 ms}')
+near "$after" "$(awk -v b="$before" 'BEGIN { printf "%.12f", b + 2 / 3 + 0.01 }')" 1e-9 "pauses"
+run 0 check small.yaml --set workload.evaluation.every=7
+says err "has fewer steps"
+# Packed documents: less attention, the same for the same seed, other for another.
+one=$(value step_time_s)
+packed=$(value step_time_s --set 'workload.batch.documents={dist: exponential, mean: 200}')
+again=$(value step_time_s --set 'workload.batch.documents={dist: exponential, mean: 200}')
+other=$(value step_time_s --set 'workload.batch.documents={dist: exponential, mean: 200}' --seed 2)
+awk -v a="$packed" -v b="$one" 'BEGIN { exit !(a > 0 && a + 0 < b + 0) }' || fail "packed $packed s is not below $one s"
+[ "$packed" = "$again" ] || fail "packed documents differ: $packed and $again"
+[ "$packed" != "$other" ] || fail "another seed draws the same documents"
+# Clipping: the norm takes time.
+clipped=$(value optimizer)
+free=$(value optimizer --set workload.optimizer.clip=none)
+awk -v a="$free" -v b="$clipped" 'BEGIN { exit !(a > 0 && a + 0 < b + 0) }' || fail "no clipping takes $free s, clipping $clipped s"
+# Hybrid sharding: sizes that do not divide are refused, node is 8 of 16.
+run 2 check small.yaml --set workload.zero.shard_group=5
+says err "use one of 1, 2, 4, 8, 16"
+eight=$(value parameters_bytes --set workload.zero.shard_group=node)
+sixteen=$(value parameters_bytes)
+near "$eight" "$(awk -v b="$sixteen" 'BEGIN { print 2 * b }')" 16 "parameters in shards of 8"
+finish

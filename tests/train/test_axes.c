@@ -1,0 +1,314 @@
+/* Parallel axes: bytes and FLOPs of attention over a split sequence, memory, and random layouts that run. */
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "fold_case.h"
+#include "harness.h"
+#include "suite.h"
+#include "train/drawn.h"
+#include "train/memory.h"
+#include "train/stage.h"
+
+#define SEQ 4096
+#define MICRO 2
+
+static LsWorkload *workload_for (const char *model, guint tensor, guint context,
+                                 LsContextKind kind) {
+  LsWorkload *workload =
+      ls_workload_new_default (ls_model_new_preset (model, NULL), tensor * context);
+
+  workload->layout = ls_layout (tensor, 1, 1);
+  workload->layout.context = context;
+  workload->context_kind = kind;
+  workload->micro_batch = workload->global_batch = MICRO;
+  workload->seq_len = SEQ;
+  workload->sequence_parallel = tensor > 1;
+  workload->attention = LS_ATTENTION_FLASH2;
+  ck_assert (ls_workload_resolve (workload, NULL));
+  return workload;
+}
+
+static LsStage *stage_of (const LsWorkload *workload) {
+  return ls_stage_new (workload, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
+}
+
+static const LsLayerPlan *block (const LsStage *stage) {
+  for (guint r = 0; r < stage->n_runs; r++)
+    if (stage->runs[r].is_block)
+      return stage->runs[r].plan;
+  return NULL;
+}
+
+/* Bytes that one rank sends along an axis of n ranks for a list of operations, by the usual algorithms: an
+ * all-reduce twice (n-1)/n of its buffer, reduce-scatter, all-gather and all-to-all once, a message itself. */
+static double sent_bytes (const LsLayerOp *ops, guint n_ops, LsAxis axis, double n) {
+  double bytes = 0;
+
+  for (guint i = 0; i < n_ops; i++) {
+    const double size = (double) ops[i].collective_bytes;
+
+    if (!ops[i].is_collective || ops[i].axis != axis)
+      continue;
+    switch (ops[i].collective) {
+    case LS_COLLECTIVE_ALL_REDUCE:
+      bytes += 2 * size * (n - 1) / n;
+      break;
+    case LS_COLLECTIVE_SEND_RECV:
+      bytes += size;
+      break;
+    default:
+      bytes += size * (n - 1) / n;
+    }
+  }
+  return bytes;
+}
+
+static double attention_flops (const LsLayerOp *ops, guint n) {
+  double flops = 0;
+
+  for (guint i = 0; i < n; i++)
+    if (ops[i].kind == LS_KIND_ATTENTION)
+      flops += ops[i].cost.flops;
+  return flops;
+}
+
+static const struct {
+  const char *model;
+  guint tensor, context;
+} shapes[] = {
+    {"llama2-7b", 1, 2},   {"llama2-70b", 1, 8}, {"llama2-70b", 2, 4},
+    {"gpt2-medium", 1, 4}, {"llama3-8b", 4, 2},
+};
+
+START_TEST (bytes_along_the_context_axis)
+/* Per layer and micro-batch, with T = b s/c tokens of a rank, Q = T q/t and KV = 2 T kv/t elements of 2 bytes:
+ *   ring        forward (c-1) KV, backward 2 (c-1) KV (keys and values again, and their gradients)
+ *   all-to-all  forward and backward (c-1)/c (2 Q + KV) each
+ *   all-gather  forward (c-1) KV, backward 2 (c-1) KV
+ * Sums of integers up to 2^53: exact but for the division by c, 1e-12. */
+{
+  const guint t = shapes[_i].tensor, c = shapes[_i].context;
+
+  for (guint kind = 0; kind < LS_N_CONTEXT_KINDS; kind++) {
+    if (SEQ % (2 * c) != 0 && kind != LS_CONTEXT_ALL_TO_ALL)
+      continue;
+    if (kind == LS_CONTEXT_ALL_TO_ALL && (SEQ % c != 0))
+      continue;
+    g_autoptr (LsWorkload) workload = workload_for (shapes[_i].model, t, c, (LsContextKind) kind);
+    const LsTransformer *m = &workload->model->transformer;
+    g_autoptr (LsStage) stage = stage_of (workload);
+    const LsLayerPlan *plan = block (stage);
+    const double tokens = (double) MICRO * SEQ / c;
+    const double q = 2 * tokens * (double) (m->heads * m->head_dim) / t;
+    const double kv = 2 * 2 * tokens * (double) (m->kv_heads * m->head_dim) / t;
+    const double once = kind == LS_CONTEXT_ALL_TO_ALL ? (2 * q + kv) * (c - 1) / c : kv * (c - 1);
+    const double back = kind == LS_CONTEXT_ALL_TO_ALL ? once : 2 * once;
+
+    ck_assert_double_eq_tol (sent_bytes (plan->forward, plan->n_forward, LS_AXIS_CONTEXT, c), once,
+                             once * 1e-12);
+    ck_assert_double_eq_tol (sent_bytes (plan->backward, plan->n_backward, LS_AXIS_CONTEXT, c),
+                             back, back * 1e-12);
+  }
+}
+END_TEST
+
+START_TEST (bytes_along_the_tensor_axis_shrink_with_context)
+/* Megatron: per layer four exchanges of 2 b s h bytes forward and backward (two all-reduces each; with sequence
+ * parallelism as many all-gathers and reduce-scatters, and two gathers more for the inputs kept in shards:
+ * 4 + 6 halves of an all-reduce). A context rank has s/c tokens. Narayanan et al. SC21; Korthikanti et al. */
+{
+  g_autoptr (LsWorkload) one = workload_for ("llama2-70b", 4, 1, LS_CONTEXT_RING);
+  g_autoptr (LsWorkload) two = workload_for ("llama2-70b", 4, 2, LS_CONTEXT_RING);
+  g_autoptr (LsStage) a = stage_of (one), b = stage_of (two);
+  const double wide = 2.0 * MICRO * SEQ * 8192;
+
+  for (guint i = 0; i < 2; i++) {
+    const LsLayerPlan *plan = block (i == 0 ? a : b);
+    const double bytes = sent_bytes (plan->forward, plan->n_forward, LS_AXIS_TENSOR, 4) +
+                         sent_bytes (plan->backward, plan->n_backward, LS_AXIS_TENSOR, 4);
+
+    ck_assert_double_eq_tol (bytes, (4 + 6) * wide / (i + 1) * 3 / 4, 1e-9 * wide);
+  }
+}
+END_TEST
+
+START_TEST (ring_all_to_all_and_gather_do_the_same_work)
+/* Flash attention under a causal mask does half of 4 b s^2 q FLOPs forward and 5/2 of that backward, whoever
+ * does it: FLOPs per rank x c = FLOPs without a split. The small kernels around the backward one do 3 FLOPs per
+ * element of the queries, in every step of a ring. Rounding only: 1e-12. */
+{
+  const guint t = shapes[_i].tensor, c = shapes[_i].context;
+
+  for (guint kind = 0; kind < LS_N_CONTEXT_KINDS; kind++) {
+    if (SEQ % (4 * c) != 0)
+      continue;
+    g_autoptr (LsWorkload) whole = workload_for (shapes[_i].model, t, 1, LS_CONTEXT_RING);
+    g_autoptr (LsWorkload) split = workload_for (shapes[_i].model, t, c, (LsContextKind) kind);
+    g_autoptr (LsStage) a = stage_of (whole), b = stage_of (split);
+    const LsLayerPlan *one = block (a), *part = block (b);
+    const LsTransformer *m = &whole->model->transformer;
+    const double forward = 2.0 * MICRO * SEQ * SEQ * (double) (m->heads * m->head_dim) / (double) t;
+    const double again = kind == LS_CONTEXT_RING ? forward / (2.0 * SEQ) * (c - 1) : 0;
+
+    ck_assert_double_eq_tol (attention_flops (one->forward, one->n_forward), forward,
+                             forward * 1e-12);
+    ck_assert_double_eq_tol (c * attention_flops (part->forward, part->n_forward), forward,
+                             forward * 1e-12);
+    ck_assert_double_eq_tol (attention_flops (one->backward, one->n_backward) + 3 * again,
+                             c * attention_flops (part->backward, part->n_backward),
+                             forward * 1e-12);
+    ck_assert_int_eq (ls_layer_plan_saved_bytes (one), c * ls_layer_plan_saved_bytes (part));
+    ck_assert_int_eq (one->input_bytes, c * part->input_bytes);
+    ck_assert_int_eq (one->parameters, part->parameters);
+  }
+}
+END_TEST
+
+START_TEST (shards_are_counted_over_data_and_context)
+/* Megatron's distributed optimizer and FSDP shard over all ranks that hold the same parameters: data x context.
+ * 18 bytes per parameter with 12 of them in d c shards: 6 + 12/(d c). */
+{
+  g_autoptr (LsWorkload) workload = workload_for ("llama2-7b", 1, 2, LS_CONTEXT_RING);
+
+  workload->layout.data = 4;
+  workload->gpus = 8;
+  workload->global_batch = 4 * MICRO;
+  workload->zero.stage = 1;
+  g_clear_pointer (&workload->gpu_of_rank, g_free);
+  ck_assert (ls_workload_resolve (workload, NULL));
+  ck_assert_uint_eq (ls_workload_shards (workload), 8);
+  ck_assert_uint_eq (workload->layout.ranks, 8);
+}
+END_TEST
+
+START_TEST (hybrid_shards_move_what_the_closed_form_says)
+/* ZeRO-3 of P parameters per layer over n = q N copies in groups of N, 16-bit gathers and reductions: per layer and
+ * micro-batch two gathers and a reduce-scatter of 2 P bytes, (N-1)/N of each, and an all-reduce of 2 P/N over q
+ * groups, 2 (q-1)/q of it; per step an all-reduce of 4 bytes over the shards. Integers. */
+{
+  static const guint groups[] = {8, 4, 2, 1};
+  const gint64 P = 8000, layers = 4, m = 2, n = 8, steps = 2;
+  const TestLayer layer = {
+      .forward_ps = 1000, .backward_ps = 2000, .parameters = 8000, .boundary_bytes = 100};
+
+  for (guint i = 0; i < G_N_ELEMENTS (groups); i++) {
+    const gint64 N = groups[i], q = n / N;
+    LsWorkload *workload = test_workload (1, (guint) n, 1, (guint) layers, m);
+    const TestNet net = {.latency_ps = 10, .bytes_per_s = 1e12};
+
+    workload->zero.stage = 3;
+    workload->zero.shard_group = (guint) N;
+    g_autoptr (TestRun) run = test_run (workload, &layer, &net);
+    const gint64 inside = 3 * 2 * P * (N - 1) / N, across = 2 * P / N * 2 * (q - 1) / q;
+    const gint64 norm = N > 1 ? 2 * 4 * (N - 1) / N : 0;
+    const gint64 wanted = N > 1 ? steps * (layers * m * (inside + across) + norm) : -1;
+
+    /* Groups of one shard nothing: one all-reduce of all gradients per step. */
+    ck_assert_int_eq ((gint64) ls_engine_bytes_sent (run->engine, 3),
+                      N > 1 ? wanted : steps * layers * 2 * P * 2 * (n - 1) / n);
+    ck_assert_int_eq (ls_memory_static (workload, P * layers).optimizer_bytes, P * layers / N * 12);
+    ck_assert_int_eq (ls_memory_static (workload, P * layers).parameters_bytes, P * layers / N * 2);
+  }
+}
+END_TEST
+
+START_TEST (packed_attention_is_the_sum_of_squares)
+/* Documents of a constant length l that divides s: (s/l) l^2 / s^2 = l/s. One longer than s: 1. Exponential of mean
+ * a much shorter than s: E sum l^2 / s^2 = 2 a/s, but for the cut at the end and rounding to tokens: 3 % for
+ * a/s = 1/100 over 2,000 draws. The same key and index draw the same. */
+{
+  g_autoptr (LsWorkload) workload = workload_for ("llama2-7b", 1, 1, LS_CONTEXT_RING);
+  double sum = 0;
+
+  workload->seq_len = 4000;
+  workload->documents = ls_distribution ("constant", 500, 0, 0);
+  ck_assert_double_eq_tol (ls_drawn_attention_share (workload, 1, 2), 0.125, 1e-15);
+  workload->documents = ls_distribution ("constant", 5000, 0, 0);
+  ck_assert_double_eq_tol (ls_drawn_attention_share (workload, 1, 2), 1, 1e-15);
+  workload->documents = ls_distribution ("exponential", 40, 0, 0);
+  for (guint64 i = 0; i < 2000; i++)
+    sum += ls_drawn_attention_share (workload, 7, i);
+  ck_assert_double_eq_tol (sum / 2000, 0.02, 0.02 * 0.03);
+  ck_assert (fabs (ls_drawn_attention_share (workload, 7, 3) -
+                   ls_drawn_attention_share (workload, 7, 3)) < 1e-300);
+  ck_assert (fabs (ls_drawn_attention_share (workload, 7, 3) -
+                   ls_drawn_attention_share (workload, 7, 4)) > 0);
+}
+END_TEST
+
+START_TEST (impossible_splits_are_refused)
+/* The first contradiction, by name. */
+{
+  static const struct {
+    guint tensor, context;
+    LsContextKind kind;
+    gint64 seq_len;
+    const char *says;
+  } cases[] = {
+      {1, 3, LS_CONTEXT_RING, 4096, "6 divides"},
+      {1, 16, LS_CONTEXT_ALL_TO_ALL, 4096, "kv_heads"},
+      {1, 4, LS_CONTEXT_ALL_GATHER, 4100, "8 divides"},
+      {8, 4, LS_CONTEXT_RING, 4128, "64 divides"},
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (LsWorkload) workload = ls_workload_new_default (
+        ls_model_new_preset ("llama2-70b", NULL), cases[i].tensor * cases[i].context);
+    g_autoptr (GError) error = NULL;
+
+    workload->layout = ls_layout (cases[i].tensor, 1, 1);
+    workload->layout.context = cases[i].context;
+    workload->context_kind = cases[i].kind;
+    workload->seq_len = cases[i].seq_len;
+    workload->global_batch = 1;
+    workload->sequence_parallel = TRUE;
+    ck_assert (!ls_workload_resolve (workload, &error));
+    ck_assert_msg (strstr (error->message, cases[i].says) != NULL, "%s", error->message);
+  }
+}
+END_TEST
+
+START_TEST (random_layouts_run_and_fold_exactly)
+/* tensor x context x expert x data x pipeline in any order, every kind of context and ZeRO stage: no deadlock
+ * (the engine reports one), and folded runs equal unfolded ones to the bit. */
+{
+  guint ran = 0, split = 0;
+
+  for (guint64 seed = 0; seed < test_scaled (24); seed++) {
+    FoldCase test = fold_random_axes (seed);
+    FoldResult result = fold_compare (&test);
+    g_autofree char *text = fold_describe (&test);
+
+    ck_assert_msg (result.differs == NULL, "%s: %s", text, result.differs);
+    ck_assert_msg (result.ranks == 0 || result.why == NULL, "%s: %s", text, result.why);
+    ran += result.ranks > 0;
+    split += result.ranks > 0 && test.context > 1;
+  }
+  ck_assert_uint_gt (2 * ran, test_scaled (24));
+  ck_assert_uint_gt (split, 0);
+}
+END_TEST
+
+int main (void) {
+  Suite *suite = suite_create ("axes");
+  TCase *tcase = tcase_create ("axes");
+  SRunner *runner = srunner_create (suite);
+  int failed = 0;
+
+  tcase_set_timeout (tcase, 300);
+  tcase_add_loop_test (tcase, bytes_along_the_context_axis, 0, G_N_ELEMENTS (shapes));
+  tcase_add_test (tcase, bytes_along_the_tensor_axis_shrink_with_context);
+  tcase_add_loop_test (tcase, ring_all_to_all_and_gather_do_the_same_work, 0,
+                       G_N_ELEMENTS (shapes));
+  tcase_add_test (tcase, shards_are_counted_over_data_and_context);
+  tcase_add_test (tcase, hybrid_shards_move_what_the_closed_form_says);
+  tcase_add_test (tcase, packed_attention_is_the_sum_of_squares);
+  tcase_add_test (tcase, impossible_splits_are_refused);
+  tcase_add_test (tcase, random_layouts_run_and_fold_exactly);
+  suite_add_tcase (suite, tcase);
+  srunner_run_all (runner, CK_NORMAL);
+  failed = srunner_ntests_failed (runner);
+  srunner_free (runner);
+  return failed == 0 ? 0 : 1;
+}
