@@ -43,14 +43,12 @@ void ls_memory_reserve (GArray *array, guint n) {
 
 gpointer ls_memory_new (gsize n, gsize size) {
   const gsize bytes = n * size;
-  gpointer data;
-  g_assert (size == 0 || bytes / size == n);
-  if (bytes < LARGE_BYTES)
-    return g_malloc_n (n, size);
+  gpointer data = NULL;
   /* Whole large pages: at the ragged ends of a block there would be some hundred small ones. */
-  data = aligned_alloc (HUGE_BYTES, (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES);
+  if (bytes >= LARGE_BYTES && bytes / size == n)
+    data = aligned_alloc (HUGE_BYTES, (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES);
   if (data == NULL)
-    g_error ("out of memory: %" G_GSIZE_FORMAT " bytes", bytes);
+    return g_malloc_n (n, size); /* small, or more than there is: GLib says so */
   ls_memory_advise (data, bytes);
   return data;
 }
