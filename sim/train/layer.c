@@ -258,6 +258,10 @@ LsLayerOp *ls_layer_add_linear (LsLayerBuilder *builder, const char *name, gint6
   return op;
 }
 
+void ls_layer_op_keeps_nothing (LsLayerOp *op) {
+  op->saved_bytes = op->saved_input_bytes = 0;
+}
+
 LsLayerOp *ls_layer_add_input_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
                                         gint64 out) {
   const LsKernelCost cost =

@@ -48,6 +48,8 @@ LsLayerOp *ls_layer_add_collective_on (LsLayerBuilder *builder, const char *name
                                        gint64 bytes, LsAxis axis);
 /* Forward of a linear map: tokens x in by in x out, saved input. */
 LsLayerOp *ls_layer_add_linear (LsLayerBuilder *builder, const char *name, gint64 in, gint64 out);
+/* Another operation keeps its input. */
+void ls_layer_op_keeps_nothing (LsLayerOp *op);
 /* From now on linear maps multiply in the narrow formats of the precision, if there are any and the
  * device has them. */
 void ls_layer_builder_narrow (LsLayerBuilder *builder);

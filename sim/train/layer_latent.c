@@ -35,7 +35,7 @@ static void down (LsBlock *k) {
 
   k->b.tokens = k->rows;
   if (l->q_rank > 0)
-    ls_layer_add_linear (&k->b, "q_down", k->t->hidden, l->q_rank)->saved_bytes = 0;
+    ls_layer_op_keeps_nothing (ls_layer_add_linear (&k->b, "q_down", k->t->hidden, l->q_rank));
   ls_layer_add_linear (&k->b, "kv_down", k->t->hidden,
                        l->kv_rank + l->rope); /* keeps both's input */
   if (l->q_rank > 0)
@@ -52,7 +52,7 @@ static void down (LsBlock *k) {
 static void up (LsBlock *k, const char *name, gint64 in, gint64 out) {
   LsLayerOp *op = ls_layer_add_linear (&k->b, name, in, out);
 
-  op->saved_bytes = 0;
+  ls_layer_op_keeps_nothing (op);
   op->core = TRUE;
 }
 

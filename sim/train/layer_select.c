@@ -53,6 +53,8 @@ gint64 ls_layer_plan_select (LsLayerPlan *plan, const char *const *names) {
   for (guint i = 0; i < plan->n_forward; i++) {
     LsLayerOp *op = &plan->forward[i];
 
+    LS_REQUIRE (op->saved_input_bytes <= op->saved_bytes, "%s keeps more input than it keeps",
+                op->name);
     op->repeated = is_named (op, names);
     op->dropped_bytes = op->remade_bytes = 0;
   }

@@ -239,7 +239,7 @@ void ls_block_activation (Block *k) {
 static void forward_shared (Block *k) {
   gather (k, "gather_shared", k->chunked);
   k->f = k->t->experts.shared_ffn / k->b.tensor;
-  forward_column (k, "shared_up", k->t->gated ? 2 * k->f : k->f)->saved_bytes = 0;
+  ls_layer_op_keeps_nothing (forward_column (k, "shared_up", k->t->gated ? 2 * k->f : k->f));
   ls_block_activation (k);
   forward_row (k, "shared_down", k->f, "reduce_shared");
   if (k->t->experts.shared_gate)
