@@ -260,7 +260,6 @@ static const struct {
     {"workload: {model: llama2-7b, update: async}", "needs servers"},
     {"workload: {model: llama2-7b, zero: {offload: cpu}}", "not yet"},
     {"workload: {model: llama2-7b, zero: {stage: 4}}", "workload.zero.stage"},
-    {"workload: {model: llama2-7b, recompute: fit}", "not yet"},
     {"workload: {model: llama2-7b, software: megatronn}", "workload.software.generation: "},
     {"workload: {model: llama2-7b, input: {threads: 2, bytes_per_sample: 1 MB}}",
      "no storage to read from"},
