@@ -20,16 +20,27 @@ static double sixteen_bit_peak (const LsAccelerator *accelerator) {
 }
 
 /* Power limits the clocks of the matrix units; fp32 on the vector units draws less. */
-static double matmul_rate (const LsAccelerator *accelerator, LsFormat format, double sustained) {
-  double rate = ls_accelerator_peak (accelerator, format) * ceiling (accelerator->tuning, format);
-  return format == LS_FORMAT_FP32 ? rate : rate * sustained;
+static double matmul_rate (const LsAccelerator *accelerator, LsFormat format, LsClock clock) {
+  const LsTuning *tuning = accelerator->tuning;
+  double rate = ls_accelerator_peak (accelerator, format) * ceiling (tuning, format);
+  if (format == LS_FORMAT_FP32 || clock == LS_CLOCK_BEST)
+    return rate;
+  return ls_format_is_narrow (format) && tuning->narrow_sustained.value > 0
+             ? rate * tuning->narrow_sustained.value
+             : rate * tuning->matmul_sustained.value;
+}
+
+static double flash_share (const LsTuning *tuning, LsClock clock) {
+  if (clock == LS_CLOCK_BEST)
+    return 1;
+  return tuning->flash_sustained.value > 0 ? tuning->flash_sustained.value
+                                           : tuning->matmul_sustained.value;
 }
 
 void ls_device_init (LsDevice *device, const LsAccelerator *accelerator, LsClock clock,
                      const LsSoftware *software) {
   LS_REQUIRE (accelerator != NULL && accelerator->tuning != NULL, "no accelerator");
   const LsTuning *tuning = accelerator->tuning;
-  double sustained = clock == LS_CLOCK_SUSTAINED ? tuning->matmul_sustained.value : 1.0;
   double factor = software != NULL ? software->matmul_factor.value : 1.0;
   const double clock_share = accelerator->clock > 0 ? accelerator->clock : 1.0;
 
@@ -50,10 +61,10 @@ void ls_device_init (LsDevice *device, const LsAccelerator *accelerator, LsClock
   for (int f = 0; f < LS_N_FORMATS; f++) {
     device->effective[f] = ls_accelerator_effective_format (accelerator, (LsFormat) f, NULL);
     device->matmul_flops_per_s[f] =
-        matmul_rate (accelerator, device->effective[f], sustained) * factor * clock_share;
+        matmul_rate (accelerator, device->effective[f], clock) * factor * clock_share;
   }
   for (int a = 0; a < LS_N_ATTENTIONS; a++) {
-    double peak = sixteen_bit_peak (accelerator) * sustained * clock_share;
+    double peak = sixteen_bit_peak (accelerator) * flash_share (tuning, clock) * clock_share;
     device->flash_forward_flops_per_s[a] = peak * tuning->flash_forward[a].value;
     device->flash_backward_flops_per_s[a] = peak * tuning->flash_backward[a].value;
   }

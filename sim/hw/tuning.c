@@ -41,6 +41,13 @@
 #define KERNELS_A100                                                              \
   "46 products of 1 to 2,000 GFLOP measured on an A100 by MooreThreads/SimuMax, " \
   "configs/system/a100_pcie.json @3005b17 (4,096 to 33,024 tokens; forward and gradients)"
+#define BENCHMARK "the benchmarks of attention are long loops, at the clocks that power allows"
+#define BRIDGE_ROWS                                                                         \
+  "fp8 and mxfp8 rows of Llama-3 8B on 8 x B200 and GB200, train_nvidia_nemo_mbridge.csv: " \
+  "mbridge-25.09-607*, -618*, mbridge-25.11-565*, -578*"
+#define ULTRA                                                                                      \
+  RECALLED (1.2, "Blackwell Ultra computes exponentials at twice Blackwell's rate, which softmax " \
+                 "is bound by in part")
 #define RAMP                                                                                      \
   "about 1 us to fill a tile's pipeline and write it back, at the SM's rate; the best shapes of " \
   "the MAMF table then reach their published rate"
@@ -168,10 +175,10 @@ const LsTuning ls_tuning_ada = {
                      [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},           \
   .vector_fraction = ASSUMED (0.60, VECTOR), .depth_ramp = ASSUMED (64, RAMP),                  \
   .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),                                              \
-  .flash_forward = {[LS_ATTENTION_FLASH1] = FITTED (0.255, FSDP_ROWS ", H100"),                 \
+  .flash_forward = {[LS_ATTENTION_FLASH1] = FITTED (0.20, FSDP_ROWS ", H100"),                  \
                     [LS_ATTENTION_FLASH2] = FOUND (0.375, FLASH ": 370 of 989"),                \
                     [LS_ATTENTION_FLASH3] = FOUND (0.66, FLASH ": 648 of 989")},                \
-  .flash_backward = {[LS_ATTENTION_FLASH1] = FITTED (0.23, FSDP_ROWS ", H100"),                 \
+  .flash_backward = {[LS_ATTENTION_FLASH1] = FITTED (0.18, FSDP_ROWS ", H100"),                 \
                      [LS_ATTENTION_FLASH2] = FOUND (0.335, FLASH ": 322 of 989 at 16k"),        \
                      [LS_ATTENTION_FLASH3] = FOUND (0.585, FLASH ": 561 of 989 at 16k")},       \
   .collective_slowdown = ASSUMED (0.9, BESIDE),                                                 \
@@ -182,6 +189,7 @@ const LsTuning ls_tuning_hopper = {
     HOPPER_COMMON,
     .matmul_sustained =
         FITTED (0.78, STEP_ROWS ": mcore08-weak-*, and the H100 rows of train_llmfoundry_fsdp.csv"),
+    .flash_sustained = ASSUMED (1.0, BENCHMARK),
     .hbm_fraction = RECALLED (0.90, "copies on H100 SXM, about 3.0 of 3.35 TB/s"),
     .collective_sms = FOUND (24, NCCL_SMS),
 };
@@ -189,7 +197,9 @@ const LsTuning ls_tuning_hopper = {
 const LsTuning ls_tuning_hopper_500w = {
     .name = "hopper-500w",
     HOPPER_COMMON,
-    .matmul_sustained = ASSUMED (0.72, "clocks under 500 W: between the SXM and the PCIe part"),
+    .matmul_sustained = FITTED (
+        0.63, "bf16 rows of train_torchtitan.csv with torch.compile: titan-2, -9, -19, -20"),
+    .flash_sustained = ASSUMED (0.89, BENCHMARK "; clocks as the cube root of 500 / 700 W"),
     .hbm_fraction = ASSUMED (0.90, "as H100 SXM"),
     .collective_sms = FOUND (24, NCCL_SMS),
 };
@@ -198,22 +208,23 @@ const LsTuning ls_tuning_hopper_pcie = {
     .name = "hopper-pcie",
     HOPPER_COMMON,
     .matmul_sustained = ASSUMED (0.65, "clocks under 350 W: half the power of the SXM part"),
+    .flash_sustained = ASSUMED (0.79, BENCHMARK "; clocks as the cube root of 350 / 700 W"),
     .hbm_fraction = RECALLED (0.90, "copies on H100 PCIe, about 1.8 of 2.0 TB/s"),
     .collective_sms = ASSUMED (16, "fewer channels than on NVLink 4"),
 };
 
-#define BLACKWELL_COMMON                                                                           \
+#define BLACKWELL_COMMON(narrow, flash)                                                            \
   .narrow_columns = TRUE, .matmul_sustained = FITTED (0.60, SIMUMAX_STEPS),                        \
-  .vector_fraction = ASSUMED (0.60, VECTOR),                                                       \
+  .narrow_sustained = narrow, .flash_sustained = flash, .vector_fraction = ASSUMED (0.60, VECTOR), \
   .hbm_fraction = ASSUMED (0.88, "as Hopper and Ampere"), .depth_ramp = ASSUMED (64, RAMP),        \
   .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),                                                 \
   .flash_forward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.10, "FA1 : FA2 as on A100"),                \
                     [LS_ATTENTION_FLASH2] = ASSUMED (0.18, "Hopper's absolute rate x 1.1"),        \
                     [LS_ATTENTION_FLASH3] =                                                        \
-                        FITTED (0.90, SIMUMAX ": sdp_fwd, 64 heads, 4k to 128k tokens, causal")},  \
+                        FITTED (0.54, SIMUMAX ": sdp_fwd, 64 heads, 4k to 128k tokens, causal")},  \
   .flash_backward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.09, "FA1 : FA2 as on A100"),               \
                      [LS_ATTENTION_FLASH2] = ASSUMED (0.16, "Hopper's absolute rate x 1.1"),       \
-                     [LS_ATTENTION_FLASH3] = FITTED (0.77, SIMUMAX ": sdp_bwd, the same shapes")}, \
+                     [LS_ATTENTION_FLASH3] = FITTED (0.46, SIMUMAX ": sdp_bwd, the same shapes")}, \
   .collective_sms = ASSUMED (24, "as Hopper"), .collective_slowdown = ASSUMED (0.9, BESIDE),       \
   .context_bytes = RECALLED (1.0 * (1 << 30), CONTEXT), .tiles = tiles_large
 
@@ -230,7 +241,23 @@ const LsTuning ls_tuning_blackwell = {
          [LS_FORMAT_TF32] = ASSUMED (0.77, "as bf16"),
          [LS_FORMAT_INT8] = ASSUMED (0.75, "as fp8"),
          [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},
-    BLACKWELL_COMMON,
+    BLACKWELL_COMMON (FITTED (0.68, BRIDGE_ROWS), ASSUMED (1.0, BENCHMARK)),
+};
+
+const LsTuning ls_tuning_blackwell_ultra = {
+    .name = "blackwell-ultra",
+    .matmul_ceiling =
+        {[LS_FORMAT_BF16] = FOUND (0.7756, MAMF ": 1745 of 2250, 1792x16128x3072"),
+         [LS_FORMAT_FP16] = DERIVED (0.7756, "as bf16: same units and rate"),
+         [LS_FORMAT_FP8_E4M3] = FOUND (0.7628, MAMF ": 3432.5 of 4500, 15360x4096x3072"),
+         [LS_FORMAT_FP8_E5M2] = DERIVED (0.7628, "as e4m3: same units and rate"),
+         [LS_FORMAT_MXFP8] = DERIVED (0.7628, "as e4m3: the units scale blocks themselves"),
+         [LS_FORMAT_NVFP4] =
+             ASSUMED (0.65, "no sweep found: less than fp8, whose operands arrive half as fast"),
+         [LS_FORMAT_TF32] = ASSUMED (0.77, "as bf16"),
+         [LS_FORMAT_INT8] = ASSUMED (0.75, "as fp8"),
+         [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},
+    BLACKWELL_COMMON (FITTED (0.68, BRIDGE_ROWS), ULTRA),
 };
 
 const LsTuning ls_tuning_grace_blackwell = {
@@ -246,7 +273,25 @@ const LsTuning ls_tuning_grace_blackwell = {
          [LS_FORMAT_TF32] = ASSUMED (0.73, "as bf16"),
          [LS_FORMAT_INT8] = ASSUMED (0.72, "as fp8"),
          [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},
-    BLACKWELL_COMMON,
+    BLACKWELL_COMMON (FITTED (0.68, BRIDGE_ROWS), ASSUMED (1.0, BENCHMARK)),
+};
+
+const LsTuning ls_tuning_grace_blackwell_ultra = {
+    .name = "grace-blackwell-ultra",
+    .matmul_ceiling =
+        {[LS_FORMAT_BF16] = FOUND (0.7288, MAMF ": 1822 of 2500, 4096x9728x2048"),
+         [LS_FORMAT_FP16] = DERIVED (0.7288, "as bf16: same units and rate"),
+         [LS_FORMAT_FP8_E4M3] = FOUND (0.7231, MAMF ": 3615.6 of 5000, 19456x5120x1536"),
+         [LS_FORMAT_FP8_E5M2] = DERIVED (0.7231, "as e4m3: same units and rate"),
+         [LS_FORMAT_MXFP8] = DERIVED (0.7231, "as e4m3: the units scale blocks themselves"),
+         [LS_FORMAT_NVFP4] =
+             ASSUMED (0.65, "no sweep found: less than fp8, whose operands arrive half as fast"),
+         [LS_FORMAT_TF32] = ASSUMED (0.73, "as bf16"),
+         [LS_FORMAT_INT8] = ASSUMED (0.72, "as fp8"),
+         [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},
+    BLACKWELL_COMMON (
+        FITTED (0.80, "mbridge-25.11-552a, -552b of train_nvidia_nemo_mbridge.csv (GB300, 1400 W)"),
+        ULTRA),
 };
 
 const LsTuning ls_tuning_cdna2 = {
@@ -424,6 +469,12 @@ gboolean ls_tuning_fact (const LsTuning *tuning, guint i, LsFact *fact) {
                                 &tuning->matmul_ceiling[f]);
   ls_fact_list_add_sourced (&list, "matmul_sustained", LS_DIMENSION_FRACTION,
                             &tuning->matmul_sustained);
+  if (tuning->narrow_sustained.value > 0)
+    ls_fact_list_add_sourced (&list, "narrow_sustained", LS_DIMENSION_FRACTION,
+                              &tuning->narrow_sustained);
+  if (tuning->flash_sustained.value > 0)
+    ls_fact_list_add_sourced (&list, "flash_sustained", LS_DIMENSION_FRACTION,
+                              &tuning->flash_sustained);
   ls_fact_list_add_sourced (&list, "vector_fraction", LS_DIMENSION_FRACTION,
                             &tuning->vector_fraction);
   ls_fact_list_add_sourced (&list, "hbm_fraction", LS_DIMENSION_FRACTION, &tuning->hbm_fraction);

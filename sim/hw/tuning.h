@@ -35,10 +35,14 @@ typedef struct {
   LsSourced matmul_ceiling
       [LS_N_FORMATS]; /* best matmul / dense peak; a value of 0 takes the family's 16-bit one */
   LsSourced matmul_sustained; /* typical rate in a training step / best rate (clocks under power) */
-  LsSourced vector_fraction;  /* vector units, achieved / peak */
-  LsSourced hbm_fraction;     /* streaming kernels, achieved / data sheet */
-  LsSourced depth_ramp;       /* elements of k that a tile's prologue and epilogue cost */
-  LsSourced split_cost;       /* of a split k loop: time over that of its parts; 0: 1 */
+  LsSourced
+      narrow_sustained; /* the same of products in 8 and 4 bits, which draw less per FLOP; 0: as those */
+  LsSourced
+      flash_sustained; /* the same of flash attention; 0: as matmuls. 1: its rates are of long loops */
+  LsSourced vector_fraction;   /* vector units, achieved / peak */
+  LsSourced hbm_fraction;      /* streaming kernels, achieved / data sheet */
+  LsSourced depth_ramp;        /* elements of k that a tile's prologue and epilogue cost */
+  LsSourced split_cost;        /* of a split k loop: time over that of its parts; 0: 1 */
   LsSourced kernel_overhead_s; /* start and tail of every kernel, on the device */
   LsSourced
       flash_forward[LS_N_ATTENTIONS]; /* flash kernels: long-sequence rate / dense 16-bit peak */
@@ -65,5 +69,5 @@ gboolean ls_tuning_fact (const LsTuning *tuning, guint i, LsFact *fact);
 /* The records, one per product or family. */
 extern const LsTuning ls_tuning_volta, ls_tuning_turing, ls_tuning_ampere, ls_tuning_ada,
     ls_tuning_hopper, ls_tuning_hopper_500w, ls_tuning_hopper_pcie, ls_tuning_blackwell,
-    ls_tuning_grace_blackwell, ls_tuning_cdna2, ls_tuning_cdna3, ls_tuning_cdna4, ls_tuning_gaudi,
-    ls_tuning_tpu;
+    ls_tuning_grace_blackwell, ls_tuning_blackwell_ultra, ls_tuning_grace_blackwell_ultra,
+    ls_tuning_cdna2, ls_tuning_cdna3, ls_tuning_cdna4, ls_tuning_gaudi, ls_tuning_tpu;
