@@ -26,6 +26,7 @@ typedef struct {
   X (GLOBAL_BATCH, "batch")      \
   X (MICRO_BATCH, "micro-batch") \
   X (TENSOR, "tensor")           \
+  X (VIRTUAL, "virtual-stages")  \
   X (PIPELINE, "pipeline")       \
   X (RECOMPUTE, "recompute")     \
   X (GPUS, "GPUs")               \

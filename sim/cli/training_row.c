@@ -33,7 +33,19 @@ static gboolean of_megatron (const Reader *reader) {
 }
 
 static gboolean of_nemo (const Reader *reader) {
-  return says (reader, framework (reader), "nemo") || says (reader, framework (reader), "bridge");
+  /* MLPerf's submissions name the container of the framework: "PyTorch NVIDIA Release 25.09". */
+  return says (reader, framework (reader), "nemo") || says (reader, framework (reader), "bridge") ||
+         says (reader, framework (reader), "nvidia");
+}
+
+/* Megatron since sequence parallelism came to it (2022): its users turn it on with tensor parallelism. */
+static gboolean later_megatron (const Reader *reader) {
+  static const char *const before[] = {"2019", "2020", "2021", "deepspeed"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (before); i++)
+    if (says (reader, framework (reader), before[i]))
+      return FALSE;
+  return of_megatron (reader) || of_nemo (reader) || says (reader, framework (reader), "megascale");
 }
 
 static gboolean skip (GError **error, const char *format, ...) {
@@ -156,7 +168,8 @@ static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError 
   if (out->gpus > out->gpus_per_node && out->gpus % out->gpus_per_node != 0)
     return skip (error, "%d GPUs do not fill nodes of %d", (int) out->gpus,
                  (int) out->gpus_per_node);
-  words = g_strjoin (" ", text (reader, framework (reader)), text (reader, "other_config"), NULL);
+  words = g_strjoin (" ", text (reader, framework (reader)), of_nemo (reader) ? "nemo" : "",
+                     text (reader, "other_config"), NULL);
   out->software = ls_software_for_framework (words);
   return TRUE;
 }
@@ -222,7 +235,9 @@ static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **e
   out->llama = out->gated || says (reader, "arch", "llama") || says (reader, "model", "llama");
   if (says (reader, "arch", "moe") || says (reader, "model", "moe") || says (reader, "model", "8x"))
     return skip (error, "a mixture of experts whose sizes are not stated");
-  if (says (reader, "model", "lora"))
+  if (says (reader, "framework", "megascale"))
+    return skip (error, "MegaScale changes the model (parallel block, sliding window, LAMB)");
+  if (says (reader, "model", "lora") || says (reader, "other_config", "lora"))
     return skip (error, "LoRA is a later feature");
   if (!integer (reader, "layers", 1, -1, &out->layers, error) ||
       !integer (reader, "hidden", 1, -1, &out->hidden, error) ||
@@ -321,14 +336,16 @@ static gboolean read_recompute (const Reader *reader, LsTrainingRow *out, GError
 static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **error) {
   if (!integer (reader, "micro_batch", 1, 0, &out->micro_batch, error) ||
       !integer (reader, "global_batch", 1, -1, &out->global_batch, error) ||
-      !integer (reader, "zero_stage", 0, 0, &out->zero_stage, error))
+      !integer (reader, "zero_stage", 0, of_nemo (reader) ? 1 : 0, &out->zero_stage, error))
     return FALSE;
   if (out->global_batch % out->dp != 0 ||
       (out->micro_batch > 0 && out->global_batch / out->dp % out->micro_batch != 0))
     return skip (error, "the global batch is no multiple of dp x micro_batch");
-  /* Megatron asks for it beside experts. */
   out->sequence_parallel =
-      out->tp > 1 && (says (reader, "sequence_parallel", "yes") || out->preset != NULL);
+      out->tp > 1 &&
+      (says (reader, "sequence_parallel", "yes") || says (reader, "sequence_parallel", "true") ||
+       /* Megatron asks for it beside experts. */
+       out->preset != NULL || (!*text (reader, "sequence_parallel") && later_megatron (reader)));
   /* Megatron before Core, and DeepSpeed with it, communicated after the backward pass that it belongs to. */
   out->overlap = !of_megatron (reader) || says (reader, "framework", "core") || of_nemo (reader);
   return TRUE;
@@ -387,6 +404,7 @@ void ls_training_row_inputs (const LsTrainingRow *row, char **inputs) {
       (int) row->ffn, (int) row->vocab, (int) row->seq, row->gated, row->tied,
       row->learned_positions, row->llama, row->dropout, (int) row->zero_stage,
       row->sequence_parallel, row->overlap);
+  inputs[LS_INPUT_VIRTUAL] = g_strdup_printf ("%d", (int) row->virtual_stages);
   inputs[LS_INPUT_GLOBAL_BATCH] = g_strdup_printf ("%d", (int) row->global_batch);
   inputs[LS_INPUT_MICRO_BATCH] = g_strdup_printf ("%d", (int) row->micro_batch);
   inputs[LS_INPUT_TENSOR] = g_strdup_printf ("%d", (int) row->tp);
