@@ -20,6 +20,10 @@ run 0 validate "$SOURCE_DIR/tests/reference/train_llmfoundry_fsdp.csv"
 below "$(mean_error step_time_s)" 15 "FSDP step time, mean absolute error in %"
 constant=$(sed -n 's/.*best single MFU.*absolute \([0-9.]*\).*/\1/p' err | head -n 1)
 below "$(mean_error step_time_s)" "$constant" "FSDP step time against one constant MFU"
+run 0 validate "$SOURCE_DIR/tests/reference/train_simumax_b200.csv"
+below "$(mean_error step_time_s)" 10 "B200 without overlap, step time, mean absolute error in %"
+run 0 validate "$SOURCE_DIR/tests/reference/train_torchtitan.csv"
+below "$(mean_error step_time_s)" 12 "torchtitan, step time, mean absolute error in %"
 run 0 validate "$SOURCE_DIR/tests/reference/allreduce_vtrain.csv"
 below "$(mean_error time_us)" 10 "all-reduce, mean absolute error in %"
 # Collectives by class: geometric-mean errors, 10 % inside nodes and 20 % across from 1 MiB, 25 % below.
