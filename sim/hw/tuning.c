@@ -473,7 +473,7 @@ gboolean ls_tuning_fact (const LsTuning *tuning, guint i, LsFact *fact) {
     ls_fact_list_add_sourced (&list, "narrow_sustained", LS_DIMENSION_FRACTION,
                               &tuning->narrow_sustained);
   if (tuning->flash_sustained.value > 0)
-    ls_fact_list_add_sourced (&list, "flash_sustained", LS_DIMENSION_FRACTION,
+    ls_fact_list_add_sourced (&list, "flash_sustained", LS_DIMENSION_NONE,
                               &tuning->flash_sustained);
   ls_fact_list_add_sourced (&list, "vector_fraction", LS_DIMENSION_FRACTION,
                             &tuning->vector_fraction);

@@ -38,7 +38,7 @@ typedef struct {
   LsSourced
       narrow_sustained; /* the same of products in 8 and 4 bits, which draw less per FLOP; 0: as those */
   LsSourced
-      flash_sustained; /* the same of flash attention; 0: as matmuls. 1: its rates are of long loops */
+      flash_sustained; /* the same of flash attention; 0: as matmuls; 1: its rates are of long loops; a ratio, above 1 where a later part shares the record */
   LsSourced vector_fraction;   /* vector units, achieved / peak */
   LsSourced hbm_fraction;      /* streaming kernels, achieved / data sheet */
   LsSourced depth_ramp;        /* elements of k that a tile's prologue and epilogue cost */
