@@ -6,8 +6,8 @@
 #include "hw/facts.h"
 
 typedef struct {
-  const char *noun;    /* for messages: "GPU", "node", ... */
-  const char *kind;    /* "gpus", "nodes", "links", "nics", "switches", "formats", "software", "mig" */
+  const char *noun; /* for messages: "GPU", "node", ... */
+  const char *kind; /* "gpus", "nodes", "links", "nics", "switches", "formats", "software", "mig" */
   const char *summary; /* one line for help */
   guint (*count) (void);
   const char *(*name) (guint row);

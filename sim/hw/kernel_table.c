@@ -36,7 +36,8 @@ static const struct {
 struct LsKernelTable {
   gint references;
   char *name;
-  GArray *rows; /* LsKernelRow */
+  GArray *rows;      /* LsKernelRow */
+  GHashTable *index; /* LsKernelRow (owned; what it matches), its place in rows + 1 */
 };
 
 const char *ls_kernel_op_name (LsKernelOp op) {
@@ -138,21 +139,42 @@ static gboolean read_time (Reader *r, const char *text, LsKernelRow *row) {
   return FALSE;
 }
 
-static gboolean is_same (const LsKernelRow *a, const LsKernelRow *b) {
-  return a->op == b->op && a->format == b->format && a->gpu == b->gpu &&
-         memcmp (a->size, b->size, sizeof a->size) == 0;
+/* What a row matches: operation, format, sizes and the part's name, so that a capped or partitioned
+ * part goes by the name of its row. */
+static guint row_hash (gconstpointer key) {
+  const LsKernelRow *row = key;
+  guint hash = (guint) row->op * 31 + (guint) row->format;
+
+  for (guint i = 0; i < LS_KERNEL_SIZES; i++)
+    hash = hash * 31 + g_int64_hash (&row->size[i]);
+  return row->gpu != NULL ? hash * 31 + g_str_hash (row->gpu->name) : hash;
+}
+
+static gboolean row_equal (gconstpointer a, gconstpointer b) {
+  const LsKernelRow *x = a, *y = b;
+
+  return x->op == y->op && x->format == y->format &&
+         memcmp (x->size, y->size, sizeof x->size) == 0 &&
+         g_strcmp0 (x->gpu != NULL ? x->gpu->name : NULL, y->gpu != NULL ? y->gpu->name : NULL) ==
+             0;
+}
+
+static LsKernelRow *find_same (const LsKernelTable *table, const LsKernelRow *row) {
+  const guint place = GPOINTER_TO_UINT (g_hash_table_lookup (table->index, row));
+
+  return place > 0 ? &g_array_index (table->rows, LsKernelRow, place - 1) : NULL;
 }
 
 static void add_row (Reader *r, const LsKernelRow *row) {
-  for (guint i = 0; i < r->table->rows->len; i++) {
-    const LsKernelRow *other = &g_array_index (r->table->rows, LsKernelRow, i);
+  const LsKernelRow *other = find_same (r->table, row);
 
-    if (is_same (other, row)) {
-      fault (r, "the same kernel stands in line %u", other->line);
-      return;
-    }
+  if (other != NULL) {
+    fault (r, "the same kernel stands in line %u", other->line);
+    return;
   }
   g_array_append_val (r->table->rows, *row);
+  g_hash_table_insert (r->table->index, g_memdup2 (row, sizeof *row),
+                       GUINT_TO_POINTER (r->table->rows->len));
 }
 
 static void read_row (Reader *r, char **fields) {
@@ -188,14 +210,17 @@ static void read_row (Reader *r, char **fields) {
 }
 
 LsKernelTable *ls_kernel_table_parse (const char *name, const char *text, GError **error) {
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  static const char byte_order_mark[] = "\357\273\277"; /* spreadsheets write one */
+  const gsize skip = g_str_has_prefix (text, byte_order_mark) ? strlen (byte_order_mark) : 0;
+  g_auto (GStrv) lines = g_strsplit (text + skip, "\n", -1);
   g_autoptr (GString) faults = g_string_new (NULL);
   g_autoptr (LsKernelTable) table = g_new0 (LsKernelTable, 1);
-  Reader reader = {.name = name, .faults = faults, .table = table};
+  Reader reader = {.name = name, .line = 1, .faults = faults, .table = table};
 
   table->references = 1;
   table->name = g_path_get_basename (name);
   table->rows = g_array_new (FALSE, FALSE, sizeof (LsKernelRow));
+  table->index = g_hash_table_new_full (row_hash, row_equal, g_free, NULL);
   reader.name = table->name;
   for (guint i = 0; lines[i] != NULL; i++) {
     const char *line = g_strstrip (lines[i]);
@@ -215,6 +240,8 @@ LsKernelTable *ls_kernel_table_parse (const char *name, const char *text, GError
   }
   if (reader.n_fields == 0)
     fault (&reader, "the table is empty; its first line is op,shape,format,time");
+  else if (table->rows->len == 0 && faults->len == 0)
+    fault (&reader, "the table has no rows below its heading");
   if (faults->len == 0)
     return g_steal_pointer (&table);
   g_set_error_literal (error, LS_ERROR, LS_ERROR_CONFIG, faults->str);
@@ -248,6 +275,7 @@ void ls_kernel_table_unref (LsKernelTable *table) {
   if (table == NULL || !g_atomic_int_dec_and_test (&table->references))
     return;
   g_array_unref (table->rows);
+  g_hash_table_unref (table->index);
   g_free (table->name);
   g_free (table);
 }
@@ -285,23 +313,19 @@ char *ls_kernel_row_text (const LsKernelRow *row) {
   return g_string_free (text, FALSE);
 }
 
-/* A capped or partitioned part goes by the name of its row. */
-static gboolean is_of (const LsKernelRow *row, const LsAccelerator *gpu) {
-  return row->gpu == NULL || strcmp (row->gpu->name, gpu->name) == 0;
-}
-
 LsKernelRow *ls_kernel_table_find (LsKernelTable *table, LsKernelOp op,
                                    const gint64 size[LS_KERNEL_SIZES], LsFormat format,
                                    const LsAccelerator *gpu) {
-  LsKernelRow *best = NULL;
+  LsKernelRow wanted = {.op = op, .format = format, .gpu = gpu};
+  LsKernelRow *best;
 
-  for (guint i = 0; table != NULL && i < table->rows->len; i++) {
-    LsKernelRow *row = &g_array_index (table->rows, LsKernelRow, i);
-
-    /* A row for this GPU goes before one for any. */
-    if (row->op == op && row->format == format && is_of (row, gpu) &&
-        memcmp (row->size, size, sizeof row->size) == 0 && (best == NULL || row->gpu != NULL))
-      best = row;
+  if (table == NULL)
+    return NULL;
+  memcpy (wanted.size, size, sizeof wanted.size);
+  best = find_same (table, &wanted);
+  if (best == NULL) { /* a row for this GPU goes before one for any */
+    wanted.gpu = NULL;
+    best = find_same (table, &wanted);
   }
   if (best != NULL)
     best->used++;

@@ -11,7 +11,7 @@
  * follow. Gaps and launches of the software are added as to any kernel.
  * Strict: a wrong line is a fault with its number, all at once; equal rows twice are one too. Lines that
  * begin with # and empty ones are left out.
- * Cost:      O(rows) per kernel priced.
+ * Cost:      O(rows) to read, O(1) per kernel priced.
  * Left out:  kernels of the optimizer, streams, convolutions; times that depend on what runs beside.
  * Ownership: counted by reference; rows count what they were used for (not for several threads). */
 #pragma once

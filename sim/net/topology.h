@@ -103,12 +103,12 @@ typedef struct {
   guint *gpu_node, *gpu_local; /* by GPU */
   guint *sm, *hbm;             /* resource by GPU */
   guint *link_up, *link_down;  /* by GPU; LS_NO_NUMBER in meshes and PCIe nodes */
-  guint *pcie_up, *pcie_down;                 /* instances of a GPU share them */
-  guint *copy;                                /* copy engines of an instance; LS_NO_NUMBER: no MIG */
-  guint *root_up, *root_down;                 /* LS_NO_NUMBER: its own link to the host */
-  guint **mesh;                               /* [gpu][local number of the other]; NULL: no mesh */
-  guint **torus;                              /* [gpu][2 x dimension + (1: down)]; NULL: no torus */
-  guint *host_device;                         /* engine device by node */
+  guint *pcie_up, *pcie_down;  /* instances of a GPU share them */
+  guint *copy;                 /* copy engines of an instance; LS_NO_NUMBER: no MIG */
+  guint *root_up, *root_down;  /* LS_NO_NUMBER: its own link to the host */
+  guint **mesh;                /* [gpu][local number of the other]; NULL: no mesh */
+  guint **torus;               /* [gpu][2 x dimension + (1: down)]; NULL: no torus */
+  guint *host_device;          /* engine device by node */
   guint *cores, *host_memory, *nvme, *socket; /* by node; socket: up of socket 0, then down, ... */
   guint (*nic)[LS_MAX_NIC_SETS]; /* first adapter's tx by node and set; rx follows tx */
   LsFabricMap *fabrics;

@@ -139,6 +139,7 @@ static void open_loop (Writer *w, const LsActionCode *code) {
 /* An iteration back from the first means an operation before the loop: ordinals run through loops. */
 static void close_loop (Writer *w) {
   GArray *heads = w->heads[--w->n_loops];
+  LS_REQUIRE (heads != NULL, "a loop that was not opened");
   LsLoopMap maps[LS_MAX_LOOP_DEPTH];
 
   ls_builder_join (w->builder);

@@ -156,7 +156,7 @@ static void write_splits (LsExpertLoad *load, guint draw, const double *of_rank,
 
 void ls_expert_load_draw (LsExpertLoad *load, guint64 seed) {
   const guint local = load->experts / load->ranks;
-  g_autofree double *shares = g_new (double, load->experts);
+  g_autofree double *shares = g_new0 (double, load->experts);
   g_autofree double *of_rank = g_new (double, load->ranks);
 
   for (guint draw = 0; draw < load->n_draws; draw++) {

@@ -102,7 +102,7 @@ static LsModel *make (LsConfig *config, LsConfigErrors *errors, const char *at, 
   LsTransformer t;
   g_autofree char *name = g_path_get_basename (path);
 
-  if (g_strcmp0 (type, "gpt2") != 0 && !is_one_of (type, known)) {
+  if (type == NULL || (!g_str_equal (type, "gpt2") && !is_one_of (type, known))) {
     ls_config_error_at (config, errors, at,
                         "%s: model_type \"%s\" is not known; gpt2, llama, mistral, qwen2, qwen3, "
                         "mixtral, qwen3_moe, deepseek_v2 and deepseek_v3 are; or give the sizes",

@@ -23,8 +23,9 @@ typedef struct {
   int copies; /* of a narrow operand that both passes need */
   guint tensor;
   gboolean sequence_parallel;
-  gint64 groups;             /* equal parts that linear maps cut `tokens` into, a matrix for each */
-  gint64 batch, seq, tokens; /* one micro-batch: samples, tokens per sample on this rank (1/context of
+  gint64 groups; /* equal parts that linear maps cut `tokens` into, a matrix for each */
+  gint64 batch, seq,
+      tokens; /* one micro-batch: samples, tokens per sample on this rank (1/context of
                               * the sequence), both multiplied */
   LsLayerPlan *plan;
   LsSide side;

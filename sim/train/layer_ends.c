@@ -155,7 +155,8 @@ LsLayerPlan *ls_layer_mtp_new (const LsWorkload *workload, const LsAccelerator *
   ls_layer_add_norm (&b, "mtp_norm_grad", 2 * b.tokens, h, LS_PASS_BACKWARD);
   b.plan->parameters = 2 * h * h + 2 * h;
   b.plan->input_bytes = b.plan->output_bytes = ls_layer_bytes (&b, b.tokens * h);
-  ls_layer_count_flops (&b, 4 * (double) b.batch * (double) workload->seq_len * (double) h * (double) h);
+  ls_layer_count_flops (&b, 4 * (double) b.batch * (double) workload->seq_len * (double) h *
+                                (double) h);
   return ls_layer_builder_finish (&b);
 }
 

@@ -154,6 +154,7 @@ static void check_context (LsWorkloadReader *r) {
   const gint64 parts = ls_workload_sequence_parts (w), context = w->layout.context;
   const gint64 heads = t->heads / w->layout.tensor, kv_heads = t->kv_heads / w->layout.tensor;
 
+  LS_REQUIRE (parts > 0 && context > 0, "the schema lets no size be 0");
   if (context == 1 || w->model->kind != LS_MODEL_TRANSFORMER)
     return;
   if (w->seq_len % parts != 0)
@@ -422,7 +423,7 @@ static void read_shard_group (LsWorkloadReader *r) {
   const char *const path = W "zero.shard_group";
   LsWorkload *w = r->workload;
   const guint copies = ls_layout_copies (&w->layout);
-  gint64 size = copies;
+  gint64 size;
 
   if (ls_config_is_word (r->config, path, "all") || w->gpu_of_rank == NULL || r->cluster == NULL)
     return;

@@ -30,6 +30,9 @@ void ls_reader_check_schedule (LsWorkloadReader *r);
 /* A workload of model.kind traffic; `seed` is the job's own. */
 LsWorkload *ls_traffic_workload_new (LsConfig *config, const LsCluster *cluster, guint64 seed,
                                      LsConfigErrors *errors);
+/* `workload.recompute`; and, once all else is known, its named operations and the choice of mode fit. */
+void ls_reader_recompute (LsWorkloadReader *r);
+void ls_reader_choose_recompute (LsWorkloadReader *r);
 /* `batch.share`: fills microbatches_of. FALSE when it is not given. */
 gboolean ls_reader_share (LsWorkloadReader *r);
 /* "a100[0-3], h100[0-7]": the nodes of a cluster, for messages (transfer full). */

@@ -107,6 +107,9 @@ START_TEST (faults_have_lines) {
        {"k.csv:3: the same kernel stands in line 2", "k.csv:4: 3 fields, but 4 columns"}},
       {"op,shape,size,time\n", {"k.csv:1: unknown column 'size'", "k.csv:1: no column 'format'"}},
       {"# nothing\n", {"the table is empty"}},
+      {"", {"k.csv:1: the table is empty"}},
+      {"op,shape,format,time\n# none\n\n", {"the table has no rows below its heading"}},
+      {"\357\273\277op,shape,format,time\nnorm,4x4,bf16,0 us\n", {"k.csv:2: time '0 us'"}},
       {"op,shape,format,time,gpu\nnorm,4x4,bf16,1 us,h1000\n",
        {"k.csv:2: gpu: unknown GPU 'h1000'"}},
       {"op,shape,format,time\nnorm,4x4,bf16,0 us\n", {"k.csv:2: time '0 us'"}},
@@ -121,6 +124,30 @@ START_TEST (faults_have_lines) {
       ck_assert_msg (strstr (error->message, cases[i].says[k]) != NULL, "no '%s' in: %s",
                      cases[i].says[k], error->message);
   }
+}
+END_TEST
+
+/* A long table is read and asked in time linear in its rows. The last row is found, and a row for the part
+ * before one for any. */
+START_TEST (long_tables) {
+  g_autoptr (GString) text = g_string_new ("\357\273\277op,shape,format,time,gpu\n");
+  g_autoptr (LsKernelTable) table = NULL;
+  const LsAccelerator *h100 = ls_accelerator_find ("h100-sxm-80gb", NULL);
+  const LsAccelerator *a100 = ls_accelerator_find ("a100-sxm-80gb", NULL);
+  const gint64 size[LS_KERNEL_SIZES] = {100000, 8, 1, 1, 1};
+  const LsFormat bf16 = LS_FORMAT_BF16;
+  const guint n = 100000;
+
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (text, "norm,%ux8,bf16,%u us,\n", i + 1, i % 50 + 1);
+  g_string_append (text, "norm,100000x8,bf16,7 us,h100-sxm-80gb\n");
+  table = ls_kernel_table_parse ("k.csv", text->str, NULL);
+  ck_assert_ptr_nonnull (table);
+  ck_assert_uint_eq (ls_kernel_table_size (table), n + 1);
+  for (guint i = 0; i < n; i++)
+    ck_assert_uint_eq (ls_kernel_table_find (table, LS_KERNEL_NORM, size, bf16, h100)->line, n + 2);
+  ck_assert_uint_eq (ls_kernel_table_find (table, LS_KERNEL_NORM, size, bf16, a100)->line, n + 1);
+  ck_assert_ptr_null (ls_kernel_table_find (table, LS_KERNEL_LOSS, size, bf16, h100));
 }
 END_TEST
 
@@ -189,7 +216,8 @@ START_TEST (software_changes) {
 END_TEST
 
 int main (void) {
-  const TTest *const tests[] = {rows_replace_the_model, usage_follows_the_time, faults_have_lines,
-                                clock_under_a_cap,      a_cap_slows_the_units,  software_changes};
+  const TTest *const tests[] = {
+      rows_replace_the_model, usage_follows_the_time, faults_have_lines, long_tables,
+      clock_under_a_cap,      a_cap_slows_the_units,  software_changes};
   return run_tests ("kernel_table", tests, G_N_ELEMENTS (tests));
 }
