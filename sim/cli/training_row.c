@@ -256,12 +256,10 @@ static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **e
 }
 
 static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **error) {
-  gint64 other = 1;
+  gint64 replica;
 
-  if (!integer (reader, "cp", 1, 1, &other, error))
+  if (!integer (reader, "cp", 1, 1, &out->cp, error))
     return FALSE;
-  if (other > 1)
-    return skip (error, "context parallelism is a later feature");
   if (!integer (reader, "ep", 1, 1, &out->ep, error))
     return FALSE;
   if (out->ep > 1 && out->preset == NULL)
@@ -275,12 +273,13 @@ static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **
   if (out->pp > 1 && g_ascii_isdigit (*text (reader, "virtual_stages")) &&
       !integer (reader, "virtual_stages", 1, 1, &out->virtual_stages, error))
     return FALSE;
-  if (out->gpus % (out->tp * out->pp) != 0)
-    return skip (error, "tp x pp does not divide the GPUs");
-  if (!integer (reader, "dp", 1, out->gpus / (out->tp * out->pp), &out->dp, error))
+  replica = out->tp * out->pp * out->cp;
+  if (out->gpus % replica != 0)
+    return skip (error, "tp x pp x cp does not divide the GPUs");
+  if (!integer (reader, "dp", 1, out->gpus / replica, &out->dp, error))
     return FALSE;
-  if (out->dp * out->tp * out->pp != out->gpus)
-    return skip (error, "dp x tp x pp is not the number of GPUs");
+  if (out->dp * replica != out->gpus)
+    return skip (error, "dp x tp x pp x cp is not the number of GPUs");
   if (out->heads % out->tp != 0)
     return skip (error, "tp does not divide the heads");
   /* The first and the last stage may hold the embedding and the head alone. */

@@ -44,7 +44,7 @@ typedef struct {
   gint64 ep;          /* expert ranks */
   gboolean gated, tied, learned_positions, llama, dropout;
   gint64 virtual_stages; /* per device; 0: interleaved, with how many is not said */
-  gint64 tp, pp, dp;
+  gint64 tp, pp, dp, cp;
   gint64 zero_stage;
   gint64 micro_batch; /* 0 not stated: swept */
   gint64 global_batch;
