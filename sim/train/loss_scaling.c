@@ -17,7 +17,7 @@ guint8 *ls_loss_scaling_skips (const LsLossScaling *scaling, gint64 steps, guint
   if (scaling->scaler.kind != LS_LOSS_SCALE_NONE) {
     gsl_rng *stream = ls_random_gsl_new (seed, name, 0);
 
-    skips = g_new0 (guint8, steps);
+    skips = g_new0 (guint8, (gsize) steps);
     for (gint64 i = 0; i < steps; i++) {
       const double z = gsl_ran_gaussian_ziggurat (stream, 1.0);
       const gboolean finite = state.scale <= scaling->threshold * exp (-scaling->spread * z);
