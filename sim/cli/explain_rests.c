@@ -53,11 +53,11 @@ static LsKnob knob_of (const char *field, LsFormat format, const LsWorkload *wor
 }
 
 static void add_gpu (LsExplanation *x, const LsAccelerator *gpu, const LsWorkload *workload) {
-  LsFormat format = ls_accelerator_effective_format (gpu, workload->precision.compute, NULL);
   LsFact fact;
 
   if (gpu == NULL || seen (x, gpu->name))
     return;
+  const LsFormat format = ls_accelerator_effective_format (gpu, workload->precision.compute, NULL);
   for (guint i = 0; ls_accelerator_fact (gpu, i, &fact); i++) {
     LsKnob knob = knob_of (fact.field, format, workload);
     if (knob != LS_N_KNOBS && fact.text == NULL)

@@ -89,8 +89,8 @@ static const char *const collectives[LS_N_COLLECTIVE_OPS] = {
 static const char *const schedules[LS_N_SCHEDULES] = {
     [LS_SCHEDULE_GPIPE] = "all forward passes, then all backward passes; keeps every activation",
     [LS_SCHEDULE_1F1B] = "one forward, one backward; keeps as many activations as stages follow",
-    [LS_SCHEDULE_INTERLEAVED] = "1F1B with virtual_stages per device: so many times less bubble, "
-                                "so many times the messages",
+    [LS_SCHEDULE_INTERLEAVED] =
+        "1F1B with virtual_stages per device: as many times less bubble and more messages",
     [LS_SCHEDULE_ZB_H1] = "weight gradients fill bubbles (a third is left); activations as 1F1B",
     [LS_SCHEDULE_ZB_H2] = "weight gradients fill all bubbles; activations of 2 p - 1 micro-batches",
     [LS_SCHEDULE_ZB_V] =
