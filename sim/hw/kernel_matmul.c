@@ -13,7 +13,8 @@
  * A product that adds to C in memory (fused gradient accumulation) reads C where the tile ends, when its matrix
  * units have nothing else to do: a share of that traffic is not hidden and lengthens t_compute.
  * Left out: alignment (sizes that are no multiple of 8 run slower in reality), and operands read again
- * when they exceed the L2 cache. */
+ * when they exceed the L2 cache; kernels for vectors, which do not pad a tile: a product with one row is bound by its
+ * padded tile on an H20, and within 1 % of the time to read the matrix on the other GPUs. */
 #include "base/assert.h"
 #include "hw/kernel_cost.h"
 

@@ -1,4 +1,4 @@
--- What does each stage of the pipeline do when? One line of text per device.
+-- What does each stage of the pipeline do when, as one line of text per device?
 -- Parameters:
 --   :step    which step (default: the last that was traced)
 --   :width   characters per line (default: 100)
