@@ -228,67 +228,53 @@ const LsTuning ls_tuning_hopper_pcie = {
   .collective_sms = ASSUMED (24, "as Hopper"), .collective_slowdown = ASSUMED (0.9, BESIDE),       \
   .context_bytes = RECALLED (1.0 * (1 << 30), CONTEXT), .tiles = tiles_large
 
+/* Ceilings of the B200 and of the GB200; the Ultra parts have none published and take theirs. */
+#define BLACKWELL_CEILINGS                                                                     \
+  .matmul_ceiling = {                                                                          \
+      [LS_FORMAT_BF16] = FOUND (0.7756, MAMF ": 1745 of 2250, 1792x16128x3072"),               \
+      [LS_FORMAT_FP16] = DERIVED (0.7756, "as bf16: same units and rate"),                     \
+      [LS_FORMAT_FP8_E4M3] = FOUND (0.7628, MAMF ": 3432.5 of 4500, 15360x4096x3072"),         \
+      [LS_FORMAT_FP8_E5M2] = DERIVED (0.7628, "as e4m3: same units and rate"),                 \
+      [LS_FORMAT_MXFP8] = DERIVED (0.7628, "as e4m3: the units scale blocks themselves"),      \
+      [LS_FORMAT_NVFP4] =                                                                      \
+          ASSUMED (0.65, "no sweep found: less than fp8, whose operands arrive half as fast"), \
+      [LS_FORMAT_TF32] = ASSUMED (0.77, "as bf16"),                                            \
+      [LS_FORMAT_INT8] = ASSUMED (0.75, "as fp8"),                                             \
+      [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")}
+#define GRACE_BLACKWELL_CEILINGS                                                               \
+  .matmul_ceiling = {                                                                          \
+      [LS_FORMAT_BF16] = FOUND (0.7288, MAMF ": 1822 of 2500, 4096x9728x2048"),                \
+      [LS_FORMAT_FP16] = DERIVED (0.7288, "as bf16: same units and rate"),                     \
+      [LS_FORMAT_FP8_E4M3] = FOUND (0.7231, MAMF ": 3615.6 of 5000, 19456x5120x1536"),         \
+      [LS_FORMAT_FP8_E5M2] = DERIVED (0.7231, "as e4m3: same units and rate"),                 \
+      [LS_FORMAT_MXFP8] = DERIVED (0.7231, "as e4m3: the units scale blocks themselves"),      \
+      [LS_FORMAT_NVFP4] =                                                                      \
+          ASSUMED (0.65, "no sweep found: less than fp8, whose operands arrive half as fast"), \
+      [LS_FORMAT_TF32] = ASSUMED (0.73, "as bf16"),                                            \
+      [LS_FORMAT_INT8] = ASSUMED (0.72, "as fp8"),                                             \
+      [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")}
+
 const LsTuning ls_tuning_blackwell = {
     .name = "blackwell",
-    .matmul_ceiling =
-        {[LS_FORMAT_BF16] = FOUND (0.7756, MAMF ": 1745 of 2250, 1792x16128x3072"),
-         [LS_FORMAT_FP16] = DERIVED (0.7756, "as bf16: same units and rate"),
-         [LS_FORMAT_FP8_E4M3] = FOUND (0.7628, MAMF ": 3432.5 of 4500, 15360x4096x3072"),
-         [LS_FORMAT_FP8_E5M2] = DERIVED (0.7628, "as e4m3: same units and rate"),
-         [LS_FORMAT_MXFP8] = DERIVED (0.7628, "as e4m3: the units scale blocks themselves"),
-         [LS_FORMAT_NVFP4] =
-             ASSUMED (0.65, "no sweep found: less than fp8, whose operands arrive half as fast"),
-         [LS_FORMAT_TF32] = ASSUMED (0.77, "as bf16"),
-         [LS_FORMAT_INT8] = ASSUMED (0.75, "as fp8"),
-         [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},
+    BLACKWELL_CEILINGS,
     BLACKWELL_COMMON (FITTED (0.68, BRIDGE_ROWS), ASSUMED (1.0, BENCHMARK)),
 };
 
 const LsTuning ls_tuning_blackwell_ultra = {
     .name = "blackwell-ultra",
-    .matmul_ceiling =
-        {[LS_FORMAT_BF16] = FOUND (0.7756, MAMF ": 1745 of 2250, 1792x16128x3072"),
-         [LS_FORMAT_FP16] = DERIVED (0.7756, "as bf16: same units and rate"),
-         [LS_FORMAT_FP8_E4M3] = FOUND (0.7628, MAMF ": 3432.5 of 4500, 15360x4096x3072"),
-         [LS_FORMAT_FP8_E5M2] = DERIVED (0.7628, "as e4m3: same units and rate"),
-         [LS_FORMAT_MXFP8] = DERIVED (0.7628, "as e4m3: the units scale blocks themselves"),
-         [LS_FORMAT_NVFP4] =
-             ASSUMED (0.65, "no sweep found: less than fp8, whose operands arrive half as fast"),
-         [LS_FORMAT_TF32] = ASSUMED (0.77, "as bf16"),
-         [LS_FORMAT_INT8] = ASSUMED (0.75, "as fp8"),
-         [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},
+    BLACKWELL_CEILINGS,
     BLACKWELL_COMMON (FITTED (0.68, BRIDGE_ROWS), ULTRA),
 };
 
 const LsTuning ls_tuning_grace_blackwell = {
     .name = "grace-blackwell",
-    .matmul_ceiling =
-        {[LS_FORMAT_BF16] = FOUND (0.7288, MAMF ": 1822 of 2500, 4096x9728x2048"),
-         [LS_FORMAT_FP16] = DERIVED (0.7288, "as bf16: same units and rate"),
-         [LS_FORMAT_FP8_E4M3] = FOUND (0.7231, MAMF ": 3615.6 of 5000, 19456x5120x1536"),
-         [LS_FORMAT_FP8_E5M2] = DERIVED (0.7231, "as e4m3: same units and rate"),
-         [LS_FORMAT_MXFP8] = DERIVED (0.7231, "as e4m3: the units scale blocks themselves"),
-         [LS_FORMAT_NVFP4] =
-             ASSUMED (0.65, "no sweep found: less than fp8, whose operands arrive half as fast"),
-         [LS_FORMAT_TF32] = ASSUMED (0.73, "as bf16"),
-         [LS_FORMAT_INT8] = ASSUMED (0.72, "as fp8"),
-         [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},
+    GRACE_BLACKWELL_CEILINGS,
     BLACKWELL_COMMON (FITTED (0.68, BRIDGE_ROWS), ASSUMED (1.0, BENCHMARK)),
 };
 
 const LsTuning ls_tuning_grace_blackwell_ultra = {
     .name = "grace-blackwell-ultra",
-    .matmul_ceiling =
-        {[LS_FORMAT_BF16] = FOUND (0.7288, MAMF ": 1822 of 2500, 4096x9728x2048"),
-         [LS_FORMAT_FP16] = DERIVED (0.7288, "as bf16: same units and rate"),
-         [LS_FORMAT_FP8_E4M3] = FOUND (0.7231, MAMF ": 3615.6 of 5000, 19456x5120x1536"),
-         [LS_FORMAT_FP8_E5M2] = DERIVED (0.7231, "as e4m3: same units and rate"),
-         [LS_FORMAT_MXFP8] = DERIVED (0.7231, "as e4m3: the units scale blocks themselves"),
-         [LS_FORMAT_NVFP4] =
-             ASSUMED (0.65, "no sweep found: less than fp8, whose operands arrive half as fast"),
-         [LS_FORMAT_TF32] = ASSUMED (0.73, "as bf16"),
-         [LS_FORMAT_INT8] = ASSUMED (0.72, "as fp8"),
-         [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},
+    GRACE_BLACKWELL_CEILINGS,
     BLACKWELL_COMMON (
         FITTED (0.80, "mbridge-25.11-552a, -552b of train_nvidia_nemo_mbridge.csv (GB300, 1400 W)"),
         ULTRA),

@@ -55,9 +55,8 @@
     .when = "only with the distributions that have it"                                 \
   }
 
-/* Rows of a distribution of factors, which have no unit: `time_factor: 1.5` is {value: 1.5}, and
- * {dist: lognormal, median: 1, sigma: 0.1} is drawn. `least` bounds the constant. */
-#define LS_DISTRIBUTION_FACTOR_ROWS(prefix, least, text)                                         \
+/* Rows of a distribution of plain numbers: `noun` is what one of them is ("factor"). */
+#define LS_DISTRIBUTION_PLAIN_ROWS(prefix, noun, least, most, text)                              \
   {.path = prefix, .type = LS_CONFIG_MAP, .number = "value", .meaning = text},                   \
       {.path = prefix ".dist",                                                                   \
        .type = LS_CONFIG_WORD,                                                                   \
@@ -65,22 +64,22 @@
        .choices_list = ls_distribution_names,                                                    \
        .default_text = "constant",                                                               \
        .source = "a number alone is one",                                                        \
-       .meaning = "a row of `lockstep list distributions`; its times are factors here"},         \
+       .meaning = "a row of `lockstep list distributions`; its times are " noun "s here"},       \
       {.path = prefix ".value",                                                                  \
        .type = LS_CONFIG_NUMBER,                                                                 \
        .minimum = least,                                                                         \
-       .maximum = 1000,                                                                          \
-       .meaning = "the factor itself (constant)",                                                \
+       .maximum = most,                                                                          \
+       .meaning = "the " noun " itself (constant)",                                              \
        .when = "only with the distributions that have it"},                                      \
       LS_DISTRIBUTION_FACTOR_ROW (prefix, "mean", "mean; of shifted-exponential without shift"), \
-      LS_DISTRIBUTION_FACTOR_ROW (prefix, "shift", "least factor"),                              \
-      LS_DISTRIBUTION_FACTOR_ROW (prefix, "low", "least factor"),                                \
-      LS_DISTRIBUTION_FACTOR_ROW (prefix, "high", "largest factor"),                             \
+      LS_DISTRIBUTION_FACTOR_ROW (prefix, "shift", "least " noun),                               \
+      LS_DISTRIBUTION_FACTOR_ROW (prefix, "low", "least " noun),                                 \
+      LS_DISTRIBUTION_FACTOR_ROW (prefix, "high", "largest " noun),                              \
       LS_DISTRIBUTION_FACTOR_ROW (prefix, "median", "half are smaller"),                         \
       LS_DISTRIBUTION_FACTOR_ROW (prefix, "scale", "63.2 % are smaller (weibull)"),              \
-      LS_DISTRIBUTION_FACTOR_ROW (prefix, "minimum", "least factor (pareto)"),                   \
-      LS_DISTRIBUTION_FACTOR_ROW (prefix, "fast", "the usual factor (bimodal)"),                 \
-      LS_DISTRIBUTION_FACTOR_ROW (prefix, "slow", "the other factor (bimodal)"),                 \
+      LS_DISTRIBUTION_FACTOR_ROW (prefix, "minimum", "least " noun " (pareto)"),                 \
+      LS_DISTRIBUTION_FACTOR_ROW (prefix, "fast", "the usual " noun " (bimodal)"),               \
+      LS_DISTRIBUTION_FACTOR_ROW (prefix, "slow", "the other " noun " (bimodal)"),               \
       {.path = prefix ".slow_share",                                                             \
        .type = LS_CONFIG_QUANTITY,                                                               \
        .dimension = LS_DIMENSION_FRACTION,                                                       \
@@ -90,47 +89,17 @@
       LS_DISTRIBUTION_NUMBER_ROW (prefix, "sigma", "deviation of the logarithm (lognormal)"),    \
       LS_DISTRIBUTION_NUMBER_ROW (prefix, "shape", "shape of gamma, weibull, pareto"), {         \
     .path = prefix ".file", .type = LS_CONFIG_FILE,                                              \
-    .meaning = "text file with a factor a line (empirical)",                                     \
+    .meaning = "text file with a " noun " a line (empirical)",                                   \
     .when = "only with the distributions that have it"                                           \
   }
 
-/* Rows of a distribution of counts (tokens), read as factors are. */
-#define LS_DISTRIBUTION_COUNT_ROWS(prefix, text)                                                 \
-  {.path = prefix, .type = LS_CONFIG_MAP, .number = "value", .meaning = text},                   \
-      {.path = prefix ".dist",                                                                   \
-       .type = LS_CONFIG_WORD,                                                                   \
-       .flags = LS_CONFIG_DISCRIMINATOR,                                                         \
-       .choices_list = ls_distribution_names,                                                    \
-       .default_text = "constant",                                                               \
-       .source = "a number alone is one",                                                        \
-       .meaning = "a row of `lockstep list distributions`; its times are counts here"},          \
-      {.path = prefix ".value",                                                                  \
-       .type = LS_CONFIG_NUMBER,                                                                 \
-       .minimum = 1,                                                                             \
-       .maximum = 1e6,                                                                           \
-       .meaning = "the count itself (constant)",                                                 \
-       .when = "only with the distributions that have it"},                                      \
-      LS_DISTRIBUTION_FACTOR_ROW (prefix, "mean", "mean; of shifted-exponential without shift"), \
-      LS_DISTRIBUTION_FACTOR_ROW (prefix, "shift", "least count"),                               \
-      LS_DISTRIBUTION_FACTOR_ROW (prefix, "low", "least count"),                                 \
-      LS_DISTRIBUTION_FACTOR_ROW (prefix, "high", "largest count"),                              \
-      LS_DISTRIBUTION_FACTOR_ROW (prefix, "median", "half are smaller"),                         \
-      LS_DISTRIBUTION_FACTOR_ROW (prefix, "scale", "63.2 % are smaller (weibull)"),              \
-      LS_DISTRIBUTION_FACTOR_ROW (prefix, "minimum", "least count (pareto)"),                    \
-      LS_DISTRIBUTION_FACTOR_ROW (prefix, "fast", "the usual count (bimodal)"),                  \
-      LS_DISTRIBUTION_FACTOR_ROW (prefix, "slow", "the other count (bimodal)"),                  \
-      {.path = prefix ".slow_share",                                                             \
-       .type = LS_CONFIG_QUANTITY,                                                               \
-       .dimension = LS_DIMENSION_FRACTION,                                                       \
-       .maximum = 1,                                                                             \
-       .meaning = "how often it is the other (bimodal)",                                         \
-       .when = "only with the distributions that have it"},                                      \
-      LS_DISTRIBUTION_NUMBER_ROW (prefix, "sigma", "deviation of the logarithm (lognormal)"),    \
-      LS_DISTRIBUTION_NUMBER_ROW (prefix, "shape", "shape of gamma, weibull, pareto"), {         \
-    .path = prefix ".file", .type = LS_CONFIG_FILE,                                              \
-    .meaning = "text file with a count a line (empirical)",                                      \
-    .when = "only with the distributions that have it"                                           \
-  }
+/* Factors, which have no unit: `time_factor: 1.5` is {value: 1.5}, and {dist: lognormal, median: 1,
+ * sigma: 0.1} is drawn. `least` bounds the constant. */
+#define LS_DISTRIBUTION_FACTOR_ROWS(prefix, least, text) \
+  LS_DISTRIBUTION_PLAIN_ROWS (prefix, "factor", least, 1000, text)
+/* Counts (tokens), read as factors are. */
+#define LS_DISTRIBUTION_COUNT_ROWS(prefix, text) \
+  LS_DISTRIBUTION_PLAIN_ROWS (prefix, "count", 1, 1e6, text)
 
 /* Reads what stands at `path`; FALSE after adding faults. The distribution is cleared by the caller. */
 gboolean ls_distribution_read (LsConfig *config, LsConfigErrors *errors, const char *path,
