@@ -306,7 +306,9 @@ static int run_validate (LsCli *cli, GError **error) {
     rows += table->rows->len;
   }
   if (rows == 0) {
-    g_set_error_literal (error, LS_ERROR, LS_ERROR_USAGE, "no such row in these tables");
+    g_set_error_literal (error, LS_ERROR, LS_ERROR_USAGE,
+                         how.only != NULL ? "no such row in these tables"
+                                          : "the tables have headings and no rows");
     return 2;
   }
   text = output_text (tables, cli->json, scenarios);

@@ -125,6 +125,7 @@ gboolean ls_read_latent (LsConfig *config, LsConfigErrors *errors, LsTransformer
   read_size (config, LATENT "kv_rank", &l->kv_rank);
   read_size (config, LATENT "q_rank", &l->q_rank);
   if (l->kv_rank == 0) {
+    ls_config_no_effect (config, MODEL "latent", "it has no kv_rank");
     ls_config_no_effect (config, LATENT "q_rank", "only with model.latent.kv_rank");
     *l = (LsLatent){0};
   }

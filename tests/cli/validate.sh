@@ -96,4 +96,9 @@ run 2 validate nothing.csv
 sed 's/,note$//' table.csv >ragged.csv
 run 2 validate ragged.csv
 says err "ragged.csv:2"
+
+# A table with a heading alone: said as such, and not as a missing row.
+echo "$head" >empty.csv
+run 2 validate empty.csv
+says err "headings and no rows"
 finish
