@@ -16,6 +16,11 @@ static inline guint test_scaled (guint draws) {
   return (guint) MAX (1, draws * scale);
 }
 
+/* The step through a complete list of cases: 1, and some 1 / LS_TEST_SCALE (odd) where that is below 1. */
+static inline guint test_stride (void) {
+  return (1000 / test_scaled (1000)) | 1u;
+}
+
 #define LS_TEST_MAIN(name, add)               \
   int main (void) {                           \
     Suite *suite = suite_create (name);       \

@@ -25,6 +25,7 @@ typedef struct {
 struct LsConfigErrors {
   GPtrArray *faults;
   GPtrArray *files; /* names in order of first use */
+  guint counts[LS_CONFIG_FAULT_WARNING + 1];
 };
 
 static void fault_free (gpointer data) {
@@ -76,14 +77,11 @@ void ls_config_errors_add (LsConfigErrors *errors, LsConfigFaultKind kind,
   fault->line = position.line;
   fault->column = position.column;
   g_ptr_array_add (errors->faults, fault);
+  errors->counts[kind]++;
 }
 
 guint ls_config_errors_count (const LsConfigErrors *errors, LsConfigFaultKind kind) {
-  guint count = 0;
-
-  for (guint i = 0; i < errors->faults->len; i++)
-    count += ((const Fault *) errors->faults->pdata[i])->kind == kind;
-  return count;
+  return errors->counts[kind];
 }
 
 gboolean ls_config_errors_any (const LsConfigErrors *errors) {
@@ -125,29 +123,29 @@ static int compare_faults (gconstpointer a, gconstpointer b) {
   return left->sequence < right->sequence ? -1 : left->sequence > right->sequence;
 }
 
+static guint hash_fault (gconstpointer data) {
+  const Fault *fault = data;
+
+  return g_str_hash (fault->message) + 31u * (guint) fault->line + 1009u * (guint) fault->column;
+}
+
+/* The same thing said of the same place. */
+static gboolean equal_faults (gconstpointer a, gconstpointer b) {
+  const Fault *left = a, *right = b;
+
+  return compare_places (left, right) == 0 && left->kind == right->kind &&
+         strcmp (left->message, right->message) == 0;
+}
+
 /* Sorted, without repetitions of the same message at the same place (transfer container). */
 static GPtrArray *sorted (const LsConfigErrors *errors) {
-  GPtrArray *all = g_ptr_array_new ();
+  g_autoptr (GHashTable) seen = g_hash_table_new (hash_fault, equal_faults);
   GPtrArray *unique = g_ptr_array_new ();
 
   for (guint i = 0; i < errors->faults->len; i++)
-    g_ptr_array_add (all, errors->faults->pdata[i]);
-  g_ptr_array_sort (all, compare_faults);
-  for (guint i = 0; i < all->len; i++) {
-    const Fault *fault = all->pdata[i];
-    gboolean seen = FALSE;
-
-    for (guint j = unique->len; j-- > 0 && !seen;) {
-      const Fault *other = unique->pdata[j];
-
-      if (compare_places (other, fault) != 0)
-        break;
-      seen = other->kind == fault->kind && strcmp (other->message, fault->message) == 0;
-    }
-    if (!seen)
-      g_ptr_array_add (unique, all->pdata[i]);
-  }
-  g_ptr_array_unref (all);
+    if (g_hash_table_add (seen, errors->faults->pdata[i]))
+      g_ptr_array_add (unique, errors->faults->pdata[i]);
+  g_ptr_array_sort (unique, compare_faults);
   return unique;
 }
 

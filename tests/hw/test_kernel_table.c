@@ -7,6 +7,7 @@
 #include "hw/kernel.h"
 #include "hw/power.h"
 #include "run.h"
+#include "suite.h"
 
 static LsDevice device_of (const char *gpu) {
   LsDevice device;
@@ -134,13 +135,13 @@ START_TEST (long_tables) {
   g_autoptr (LsKernelTable) table = NULL;
   const LsAccelerator *h100 = ls_accelerator_find ("h100-sxm-80gb", NULL);
   const LsAccelerator *a100 = ls_accelerator_find ("a100-sxm-80gb", NULL);
-  const gint64 size[LS_KERNEL_SIZES] = {100000, 8, 1, 1, 1};
   const LsFormat bf16 = LS_FORMAT_BF16;
-  const guint n = 100000;
+  const guint n = test_scaled (100000);
+  const gint64 size[LS_KERNEL_SIZES] = {n, 8, 1, 1, 1};
 
   for (guint i = 0; i < n; i++)
     g_string_append_printf (text, "norm,%ux8,bf16,%u us,\n", i + 1, i % 50 + 1);
-  g_string_append (text, "norm,100000x8,bf16,7 us,h100-sxm-80gb\n");
+  g_string_append_printf (text, "norm,%ux8,bf16,7 us,h100-sxm-80gb\n", n);
   table = ls_kernel_table_parse ("k.csv", text->str, NULL);
   ck_assert_ptr_nonnull (table);
   ck_assert_uint_eq (ls_kernel_table_size (table), n + 1);
