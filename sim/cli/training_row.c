@@ -258,6 +258,8 @@ static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **e
 static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **error) {
   gint64 replica;
 
+  /* SimuMax docs/b200/b200_real_repro_guide.md, section 7: cp_comm_type=a2a. */
+  out->exchanges_heads = says (reader, "source", "simumax");
   if (!integer (reader, "cp", 1, 1, &out->cp, error))
     return FALSE;
   if (!integer (reader, "ep", 1, 1, &out->ep, error))

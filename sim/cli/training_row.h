@@ -45,6 +45,7 @@ typedef struct {
   gboolean gated, tied, learned_positions, llama, dropout;
   gint64 virtual_stages; /* per device; 0: interleaved, with how many is not said */
   gint64 tp, pp, dp, cp;
+  gboolean exchanges_heads; /* of cp ranks, all-to-all; else a ring */
   gint64 zero_stage;
   gint64 micro_batch; /* 0 not stated: swept */
   gint64 global_batch;

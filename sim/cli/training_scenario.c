@@ -123,7 +123,8 @@ char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const 
   g_string_append_printf (yaml, "  parallel: {tensor: %d, pipeline: %d, sequence_parallel: %s",
                           (int) row->tp, (int) row->pp, row->sequence_parallel ? "true" : "false");
   if (row->cp > 1)
-    g_string_append_printf (yaml, ", context: %d", (int) row->cp);
+    g_string_append_printf (yaml, ", context: %d%s", (int) row->cp,
+                            row->exchanges_heads ? ", context_kind: all-to-all" : "");
   if (row->preset != NULL)
     g_string_append_printf (yaml, ", expert: %d, expert_tensor: 1", (int) row->ep);
   if (row->virtual_stages > 1)

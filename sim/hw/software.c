@@ -141,10 +141,13 @@ static const LsSoftware generations[] = {
      .fused_dropout_add = TRUE,
      .fused_norm = TRUE,
      .fused_cross_entropy = TRUE,
+     .loss_keeps = LS_LOSS_NOTHING,
      .fused_optimizer = TRUE,
      .fused_weight_gradient = TRUE,
+     .gradient_placeholders = TRUE,
      .source = "SimuMax docs/b200/b200_real_repro_guide.md: Megatron-LM of April 2026 with "
-               "tensor, data and pipeline overlap off, cross-entropy fusion on"},
+               "TransformerEngine 2.11 (its Triton cross entropy, its placeholders of weight "
+               "gradients), tensor, data and pipeline overlap off"},
     {.name = "megatron-bridge",
      .aliases = "nemo-2025",
      .title = "Megatron-Bridge and NeMo 2 of 2025-26 (Megatron-Core, Transformer Engine 2)",
@@ -157,11 +160,13 @@ static const LsSoftware generations[] = {
      .fused_dropout_add = TRUE,
      .fused_norm = TRUE,
      .fused_cross_entropy = TRUE,
+     .loss_keeps = LS_LOSS_NOTHING,
      .fused_optimizer = TRUE,
      .fused_weight_gradient = TRUE,
+     .gradient_placeholders = TRUE,
      .overlaps_tensor = TRUE,
-     .source = "NVIDIA-NeMo/Megatron-Bridge @067f987, its performance recipes: fused cross "
-               "entropy, tp-comm-overlap, gradient accumulation fusion"},
+     .source = "NVIDIA-NeMo/Megatron-Bridge @067f987, its performance recipes: cross entropy of "
+               "TransformerEngine, tp-comm-overlap, gradient accumulation fusion"},
     {.name = "pytorch-fsdp-2.1",
      .aliases = "fsdp composer llm-foundry pytorch-fsdp",
      .title = "PyTorch 2.1 FSDP, eager (Composer, llm-foundry)",
@@ -171,7 +176,7 @@ static const LsSoftware generations[] = {
      .host_step_s = ASSUMED (8e-3, STEP),
      .attention = LS_ATTENTION_FLASH1,
      .fused_norm = TRUE,
-     .loss_keeps_logits_only = TRUE,
+     .loss_keeps = LS_LOSS_LOGITS,
      .recompute_stops_early = TRUE,
      .source =
          "llm-foundry @8c8dd48: eager modules, non-reentrant checkpoints, the cross entropy of "
@@ -345,9 +350,12 @@ gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact) {
                {"fused_dropout_add", software->fused_dropout_add},
                {"fused_norm", software->fused_norm},
                {"fused_cross_entropy", software->fused_cross_entropy},
-               {"loss_keeps_logits_only", software->loss_keeps_logits_only},
+               {"loss_keeps_logits_only", software->loss_keeps == LS_LOSS_LOGITS},
+               {"loss_in_place", software->loss_keeps == LS_LOSS_NOTHING},
+               {"loss_keeps_log_softmax", software->loss_keeps == LS_LOSS_LOG_SOFTMAX},
                {"fused_optimizer", software->fused_optimizer},
                {"fused_weight_gradient", software->fused_weight_gradient},
+               {"gradient_placeholders", software->gradient_placeholders},
                {"overlaps_tensor", software->overlaps_tensor},
                {"recompute_stops_early", software->recompute_stops_early},
                {"zero_per_matrix", software->zero_per_matrix},

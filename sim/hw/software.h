@@ -10,6 +10,23 @@
 #include "hw/facts.h"
 #include "hw/tuning.h"
 
+/* What lives of the logits between the loss and its backward pass, and what that needs beside it; per
+ * logit, with 16-bit logits:
+ *   SOFTMAX      the logits and a softmax in fp32; backward a gradient (Megatron-LM's vocabulary-parallel
+ *                cross entropy)
+ *   LOGITS       the logits alone; backward a gradient (flash-attention's, or compiled)
+ *   NOTHING      the logits, which the gradient replaces in place (TransformerEngine's Triton kernel,
+ *                common/triton/cross_entropy.py: backward scales what forward wrote over its input)
+ *   LOG_SOFTMAX  a log-softmax in fp32 and no logits; forward an fp32 copy of them beside it, backward two
+ *                gradients in fp32, of nll_loss and of log_softmax (torch.nn.functional.cross_entropy on
+ *                pred.float(), and pred deleted before backward: torchtitan train.py at 9dec370) */
+typedef enum {
+  LS_LOSS_SOFTMAX,
+  LS_LOSS_LOGITS,
+  LS_LOSS_NOTHING,
+  LS_LOSS_LOG_SOFTMAX,
+} LsLossKeeps;
+
 typedef struct {
   const char *name;
   const char *aliases; /* separated by spaces */
@@ -24,11 +41,14 @@ typedef struct {
   gboolean fused_dropout_add; /* bias + dropout + residual in one pass */
   gboolean fused_norm;        /* one kernel forward, two backward, instead of elementwise chains */
   gboolean fused_cross_entropy; /* logits are not copied to fp32 in separate passes */
-  gboolean
-      loss_keeps_logits_only; /* no fp32 tensor of the logits' size lives to the backward pass */
+  LsLossKeeps loss_keeps;
   /* FALSE: plain tensor code, for Adam 9 launches per tensor and 84 bytes per parameter in fp32. */
   gboolean fused_optimizer;       /* multi-tensor update: few launches for all parameters */
   gboolean fused_weight_gradient; /* weight gradients accumulate in fp32 inside the matmul */
+  /* ...and autograd is handed 16-bit placeholders: for the linear maps of blocks one per shape, which stays
+   * (TransformerEngine 2, module/base.py, get_dummy_wgrad), for the output matrix one while it runs
+   * (megatron/core/tensor_parallel/layers.py). */
+  gboolean gradient_placeholders;
   gboolean
       overlaps_tensor; /* sequence-parallel collectives in chunks beside the matmul they belong to */
   gboolean recompute_stops_early; /* a layer is run again only as far as its backward needs it */

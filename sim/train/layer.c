@@ -16,6 +16,7 @@ void ls_layer_plan_free (LsLayerPlan *plan) {
   g_free (plan->name);
   g_free (plan->forward);
   g_free (plan->backward);
+  g_free (plan->shapes);
   g_free (plan);
 }
 
@@ -283,6 +284,14 @@ static gboolean needs_accumulation (const LsWorkload *workload) {
                                            ls_format_bytes (workload->precision.compute);
 }
 
+void ls_layer_plan_note_shape (LsLayerPlan *plan, LsMatrixShape shape) {
+  for (guint i = 0; i < plan->n_shapes; i++)
+    if (plan->shapes[i].in == shape.in && plan->shapes[i].out == shape.out)
+      return;
+  plan->shapes = g_renew (LsMatrixShape, plan->shapes, plan->n_shapes + 1);
+  plan->shapes[plan->n_shapes++] = shape;
+}
+
 LsLayerOp *ls_layer_add_weight_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
                                          gint64 out) {
   const LsWorkload *workload = builder->workload;
@@ -293,6 +302,8 @@ LsLayerOp *ls_layer_add_weight_gradient (LsLayerBuilder *builder, const char *na
 
   const guint number = builder->plan->n_backward - 1;
 
+  if (fused && workload->software->gradient_placeholders)
+    ls_layer_plan_note_shape (builder->plan, (LsMatrixShape){in, out});
   op->phase = LS_PHASE_WEIGHT_GRAD;
   op->operand_bytes = ls_layer_bytes (builder, builder->tokens * in);
   op->output_gradient_bytes = ls_layer_bytes (builder, builder->tokens * out);

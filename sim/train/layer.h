@@ -48,6 +48,11 @@ typedef struct {
                       * INPUT_GRAD the rest */
 } LsLayerOp;
 
+/* Of a weight matrix on this rank. */
+typedef struct {
+  gint64 in, out;
+} LsMatrixShape;
+
 typedef struct {
   char *name; /* "embedding", "block", "head", or the block of a layer list */
   guint n_forward, n_backward;
@@ -59,6 +64,8 @@ typedef struct {
   gint64 narrow_parameters; /* of linear maps that multiply in a narrow format, else 0 */
   gint64 narrow_bytes;      /* of their copies in that format that stay from step to step */
   guint n_matrices;         /* weight matrices among them, at least 1 when there are parameters */
+  guint n_shapes;           /* different shapes of them, without the output matrix, where the */
+  LsMatrixShape *shapes;    /* software hands out a placeholder for each; else none */
   gboolean selected;        /* ls_layer_plan_select() was called; else selective means the core */
   gint64 input_bytes;       /* what full recompute keeps instead of the saved bytes */
   gint64 output_bytes;      /* what goes to the next pipeline stage, per rank */
@@ -72,6 +79,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsLayerPlan, ls_layer_plan_free)
 /* Forward operations that a second forward pass must run for the backward pass: those up to the last that
  * saves something, without it when it is a matmul (which saves its input). */
 guint ls_layer_plan_needed (const LsLayerPlan *plan);
+/* Adds a shape to a plan that does not have it. */
+void ls_layer_plan_note_shape (LsLayerPlan *plan, LsMatrixShape shape);
 gint64 ls_layer_plan_saved_bytes (const LsLayerPlan *plan); /* no recompute */
 /* What stays of the layer from the gradients of its inputs to those of its weights when the two are apart:
  * both operands of each weight gradient. For a GPT block 7 + 9 = 16 s b h elements, the M_W = 32 s b h bytes of

@@ -152,11 +152,16 @@ static void exchange_output (Context *c, const char *name) {
   add_exchange (c, name, LS_COLLECTIVE_ALL_TO_ALL, c->outputs, c->outputs);
 }
 
+/* What attention made, in heads, is kept beside what the projection reads, in tokens (TransformerEngine from 2.8
+ * on: SimuMax docs/b200/b200_real_repro_guide.md). Unfused kernels keep their scores instead. */
 static void add_heads (Context *c, LsPass pass) {
   const gint64 length = c->b->seq * c->ranks;
+  LsLayerOp *op = NULL;
 
-  add_attention (c, cost_of (c, c->ranks, length, length, c->a->causal, pass),
-                 c->a->heads / c->ranks * c->b->batch * length * length, pass);
+  op = add_attention (c, cost_of (c, c->ranks, length, length, c->a->causal, pass),
+                      c->a->heads / c->ranks * c->b->batch * length * length, pass);
+  if (pass == LS_PASS_FORWARD && ls_attention_is_flash (c->b->attention))
+    op->saved_bytes = op->saved_output_bytes = ls_layer_bytes (c->b, c->outputs);
 }
 
 /* --- all-gather ----------------------------------------------------------------------------- */

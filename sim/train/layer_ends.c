@@ -6,9 +6,9 @@
  *             the maximum, the picked logit and the sum of exponentials, 4 bytes per token each.
  *             source: Shoeybi et al. 2019 (arXiv 1909.08053), section 3.
  *             Saved: embedding the token numbers (8 bytes) and the dropout mask; head the inputs of
- *             norm and matrix, the logits and the softmax in fp32. The gradient of the logits is
- *             workspace, as is their fp32 copy where the loss is not fused. A loss that computes its
- *             gradient from the logits themselves keeps nothing else.
+ *             norm and matrix, and of the logits what hw/software.h says (LsLossKeeps). The gradient of
+ *             the output matrix needs those of logits and input, the input as gathered, and a
+ *             placeholder where the software makes one.
  * Left out:   what a data loader keeps on the device (labels, masks): some bytes per token.
  */
 #include "train/flops.h"
@@ -17,6 +17,7 @@
 
 #define TOKEN_BYTES 8     /* PyTorch's int64 token numbers */
 #define STATISTIC_BYTES 4 /* fp32 per token */
+#define WIDE_BYTES 4      /* fp32 per logit */
 
 static gint64 split_rows (const LsLayerBuilder *b) {
   return b->sequence_parallel ? b->tokens / b->tensor : b->tokens;
@@ -90,6 +91,7 @@ LsLayerPlan *ls_layer_embedding_new (const LsWorkload *workload, const LsAcceler
 
 static void head_forward (LsLayerBuilder *b, const LsTransformer *t, gint64 vocab) {
   const gboolean fused = b->workload->software->fused_cross_entropy;
+  const LsLossKeeps keeps = b->workload->software->loss_keeps;
   const gint64 rows = split_rows (b), wide = ls_layer_bytes (b, b->tokens * t->hidden);
   const gint64 logits = b->tokens * vocab;
   LsLayerOp *op = ls_layer_add_norm (b, "final_norm", rows, t->hidden, LS_PASS_FORWARD);
@@ -99,28 +101,59 @@ static void head_forward (LsLayerBuilder *b, const LsTransformer *t, gint64 voca
     ls_layer_add_collective (b, "gather_logits", LS_COLLECTIVE_ALL_GATHER, wide);
   op = ls_layer_add_linear (b, "logits", t->hidden, vocab);
   op->saved_input_bytes = ls_layer_bytes (b, rows * t->hidden);
-  op->saved_output_bytes = ls_layer_bytes (b, logits);
+  op->saved_output_bytes = keeps == LS_LOSS_LOG_SOFTMAX ? 0 : ls_layer_bytes (b, logits);
   op->saved_bytes = op->saved_input_bytes + op->saved_output_bytes;
   ls_layer_add_collective (b, "loss_max", LS_COLLECTIVE_ALL_REDUCE, b->tokens * STATISTIC_BYTES);
   op = ls_layer_add_kernel (
       b, "loss", LS_KIND_LOSS,
       ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, fused, LS_PASS_FORWARD));
-  op->saved_bytes = b->workload->software->loss_keeps_logits_only ? 0 : logits * 4;
-  op->workspace_bytes = fused || op->saved_bytes == 0 ? 0 : logits * 4;
+  if (keeps == LS_LOSS_SOFTMAX || keeps == LS_LOSS_LOG_SOFTMAX)
+    op->saved_bytes = logits * WIDE_BYTES;
+  if (keeps == LS_LOSS_LOG_SOFTMAX)
+    op->workspace_bytes = ls_layer_bytes (b, logits) + logits * WIDE_BYTES;
+  else if (keeps == LS_LOSS_SOFTMAX && !fused)
+    op->workspace_bytes = logits * WIDE_BYTES;
   ls_layer_add_collective (b, "loss_pick", LS_COLLECTIVE_ALL_REDUCE, b->tokens * STATISTIC_BYTES);
   ls_layer_add_collective (b, "loss_sum", LS_COLLECTIVE_ALL_REDUCE, b->tokens * STATISTIC_BYTES);
+}
+
+/* Tensors of the logits' size that the backward pass of the loss makes. */
+static gint64 loss_gradient_bytes (const LsLayerBuilder *b, gint64 vocab) {
+  switch (b->workload->software->loss_keeps) {
+  case LS_LOSS_NOTHING:
+    return 0;
+  case LS_LOSS_LOG_SOFTMAX:
+    return 2 * b->tokens * vocab * WIDE_BYTES;
+  case LS_LOSS_SOFTMAX:
+  case LS_LOSS_LOGITS:
+  default:
+    return ls_layer_bytes (b, b->tokens * vocab);
+  }
+}
+
+/* Beside the gradient of the logits, unless they lie in the same place: the gradient of the input, the input
+ * itself where it was gathered, and the placeholder. */
+static gint64 output_gradient_workspace (const LsLayerBuilder *b, const LsTransformer *t,
+                                         gint64 vocab) {
+  const LsSoftware *software = b->workload->software;
+  gint64 elements = b->tokens * t->hidden * (b->sequence_parallel ? 2 : 1);
+
+  if (software->loss_keeps != LS_LOSS_NOTHING)
+    elements += b->tokens * vocab;
+  if (software->gradient_placeholders && b->workload->zero.stage < 2)
+    elements += vocab * t->hidden;
+  return ls_layer_bytes (b, elements);
 }
 
 static void head_backward (LsLayerBuilder *b, const LsTransformer *t, gint64 vocab) {
   const gboolean fused = b->workload->software->fused_cross_entropy;
   const gboolean async = b->workload->software->fused_weight_gradient;
-  const gint64 logits_bytes = ls_layer_bytes (b, b->tokens * vocab);
   const gint64 wide = ls_layer_bytes (b, b->tokens * t->hidden);
   LsLayerOp *op = ls_layer_add_kernel (
       b, "loss_grad", LS_KIND_LOSS,
       ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, fused, LS_PASS_BACKWARD));
 
-  op->workspace_bytes = logits_bytes;
+  op->workspace_bytes = loss_gradient_bytes (b, vocab);
   if (b->sequence_parallel) {
     op = ls_layer_add_collective (b, "gather_logits_input", LS_COLLECTIVE_ALL_GATHER, wide);
     if (op != NULL) {
@@ -128,12 +161,15 @@ static void head_backward (LsLayerBuilder *b, const LsTransformer *t, gint64 voc
       op->phase = LS_PHASE_WEIGHT_GRAD;
     }
   }
-  ls_layer_add_input_gradient (b, "logits_grad", t->hidden, vocab);
+  op = ls_layer_add_input_gradient (b, "logits_grad", t->hidden, vocab);
+  if (b->workload->software->loss_keeps == LS_LOSS_NOTHING)
+    op->workspace_bytes = wide;
   op = ls_layer_add_collective (b, "reduce_logits_grad", reduction (b), wide);
   if (op != NULL)
     op->overlaps_next = async;
   op = ls_layer_add_weight_gradient (b, "logits_weight_grad", t->hidden, vocab);
   op->operand_bytes = ls_layer_bytes (b, split_rows (b) * t->hidden);
+  op->workspace_bytes += output_gradient_workspace (b, t, vocab) - op->output_gradient_bytes;
   ls_layer_add_norm (b, "final_norm_grad", split_rows (b), t->hidden, LS_PASS_BACKWARD);
 }
 

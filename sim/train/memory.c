@@ -181,12 +181,14 @@ void ls_memory_estimate (const LsWorkload *workload, guint number, const LsAccel
   estimate->capacity_bytes -= workload->others_bytes;
   estimate->gathered_bytes = peak.gathered;
   estimate->reduced_bytes = peak.reduced;
+  estimate->placeholder_bytes = stage->placeholder_bytes;
   estimate->message_bytes = message_bytes (workload, number, stage);
   estimate->bytes[LS_MEMORY_PARAMETERS] = held.parameters_bytes + stage->narrow_bytes;
   estimate->bytes[LS_MEMORY_GRADIENTS] = held.gradients_bytes;
   estimate->bytes[LS_MEMORY_OPTIMIZER] = held.optimizer_bytes;
   estimate->bytes[LS_MEMORY_ACTIVATIONS] = peak.bytes - peak.gathered - peak.reduced;
-  estimate->bytes[LS_MEMORY_BUFFERS] = peak.gathered + peak.reduced + estimate->message_bytes;
+  estimate->bytes[LS_MEMORY_BUFFERS] =
+      peak.gathered + peak.reduced + estimate->message_bytes + estimate->placeholder_bytes;
   estimate->logits_bytes = logits_bytes (workload, number, stage);
   for (guint kind = 0; kind < LS_N_MEMORY; kind++)
     estimate->allocated_bytes += estimate->bytes[kind];

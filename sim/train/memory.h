@@ -20,6 +20,7 @@ typedef struct {
   gint64 gathered_bytes;     /* part of the buffers: gathered layers of ZeRO-3 */
   gint64 reduced_bytes;      /* part of the buffers: gradients on their way to their shard */
   gint64 message_bytes;      /* part of the buffers: activations between pipeline stages */
+  gint64 placeholder_bytes;  /* part of the buffers: handed to autograd for weight gradients */
   gint64 allocated_bytes;    /* sum of bytes[] */
   gint64 reserved_bytes;     /* allocated, and what the allocator holds beyond it */
   gint64 physical_bytes, context_bytes, communication_bytes;

@@ -99,6 +99,19 @@ static void tie_embedding (LsStage *stage, const LsWorkload *workload, gboolean 
     }
 }
 
+/* One for each shape on the device, in the format of the weights. */
+static void count_placeholders (LsStage *stage, const LsWorkload *workload) {
+  LsLayerPlan all = {0};
+
+  for (guint i = 0; i < stage->n_runs; i++)
+    for (guint k = 0; stage->runs[i].is_block && k < stage->runs[i].plan->n_shapes; k++)
+      ls_layer_plan_note_shape (&all, stage->runs[i].plan->shapes[k]);
+  for (guint i = 0; i < all.n_shapes; i++)
+    stage->placeholder_bytes +=
+        all.shapes[i].in * all.shapes[i].out * ls_format_bytes (workload->precision.parameters);
+  g_free (all.shapes);
+}
+
 static void count_parameters (LsStage *stage) {
   for (guint i = 0; i < stage->n_runs; i++) {
     const LsLayerRun *run = &stage->runs[i];
@@ -141,6 +154,7 @@ LsStage *ls_stage_new_part (const LsWorkload *workload, guint number,
   }
   LS_REQUIRE (stage->n_runs > 0, "stage %u has no layer", number);
   count_parameters (stage);
+  count_placeholders (stage, workload);
   set_boundary (stage, workload, number);
   if (workload->recompute.mode == LS_RECOMPUTE_SELECTIVE)
     for (guint i = 0; i < stage->n_runs; i++)
@@ -150,7 +164,7 @@ LsStage *ls_stage_new_part (const LsWorkload *workload, guint number,
   return stage;
 }
 
-LsStage *ls_stage_new_of_parts (LsStage **parts, guint n_parts) {
+LsStage *ls_stage_new_of_parts (const LsWorkload *workload, LsStage **parts, guint n_parts) {
   LsStage *stage = g_new0 (LsStage, 1);
 
   stage->parts = parts;
@@ -163,6 +177,7 @@ LsStage *ls_stage_new_of_parts (LsStage **parts, guint n_parts) {
     stage->embedding_gradient_elements += parts[i]->embedding_gradient_elements;
   }
   count_parameters (stage);
+  count_placeholders (stage, workload);
   return stage;
 }
 
@@ -176,7 +191,7 @@ LsStage *ls_stage_new (const LsWorkload *workload, guint device, const LsAcceler
   for (guint part = 0; part < n; part++)
     parts[part] =
         ls_stage_new_part (workload, ls_workload_stage_of (workload, device, part), accelerator);
-  return ls_stage_new_of_parts (parts, n);
+  return ls_stage_new_of_parts (workload, parts, n);
 }
 
 gint64 ls_stage_message_bytes (const LsStage *stage, const LsWorkload *workload, guint device,

@@ -33,6 +33,7 @@ struct LsStage {
   gint64 expert_parameters; /* of routed experts on it */
   gint64 narrow_parameters; /* of them, linear maps that multiply in a narrow format, and */
   gint64 narrow_bytes;      /* the copies in that format that stay from step to step */
+  gint64 placeholder_bytes; /* handed to autograd for weight gradients, of blocks (hw/software.h) */
   gint64 boundary_bytes;    /* activation sent to the next stage (and gradient back), per rank */
   gint64 boundary_gather_bytes; /* tensor all-gather (total) that the receiver runs to make the
                                  * boundary whole again (scatter/gather of SC21, 4.1); 0: none */
@@ -46,7 +47,7 @@ LsStage *ls_stage_new (const LsWorkload *workload, guint device, const LsAcceler
 LsStage *ls_stage_new_part (const LsWorkload *workload, guint number,
                             const LsAccelerator *accelerator);
 /* A device's stage from its parts (takes the array and what is in it). */
-LsStage *ls_stage_new_of_parts (LsStage **parts, guint n_parts);
+LsStage *ls_stage_new_of_parts (const LsWorkload *workload, LsStage **parts, guint n_parts);
 /* Activations and gradients to and from neighbours for which a device has buffers: one of each per part and
  * neighbour; `received_bytes` by part, what the stage before sends. */
 gint64 ls_stage_message_bytes (const LsStage *stage, const LsWorkload *workload, guint device,

@@ -123,7 +123,7 @@ static LsStage *new_stage (gpointer self, const LsWorkload *workload, guint devi
   LsStage **parts = g_new (LsStage *, n);
   for (guint part = 0; part < n; part++)
     parts[part] = new_part (run, workload, ls_workload_stage_of (workload, device, part));
-  return ls_stage_new_of_parts (parts, n);
+  return ls_stage_new_of_parts (workload, parts, n);
 }
 
 /* A transfer of `wire_bytes` per member at the network's latency and rate. */

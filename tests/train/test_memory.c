@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "train/layer_plans.h"
 #include "train/memory.h"
 #include "train/memory_walk.h"
 #include "train/pipeline.h"
@@ -256,21 +257,24 @@ START_TEST (in_flight_micro_batches)
 END_TEST
 
 START_TEST (measured_peaks_of_llama_on_b200)
-/* torch's max_memory_allocated of Megatron-LM runs on 8 B200, micro-batch 1 of 4,096 tokens, distributed
- * optimizer (MooreThreads/SimuMax docs/b200 at 4dcaae5): llama3-70b cut to 12 layers, llama3-405b (16 key/value
- * heads) cut to 4. Nothing here is fitted to them; tolerance 6 %: workspaces of libraries and Transformer
- * Engine's own copies are left out. */
+/* torch's max_memory_allocated of Megatron-LM runs on 8 B200, micro-batch 1 of 4,096 tokens, or long sequences over
+ * context ranks, distributed optimizer (MooreThreads/SimuMax docs/b200 at 4dcaae5): llama3-70b cut to 12 layers,
+ * llama3-405b (16 key/value heads) cut to 4. Nothing here is fitted to them; tolerance 1 %, what issue 4 asks:
+ * workspaces of libraries, some 0.1 GB, are left out. */
 {
   static const struct {
     const char *model;
-    gint64 layers, kv_heads;
-    guint tensor, data, pipeline;
+    gint64 layers, kv_heads, seq;
+    guint tensor, data, pipeline, context;
     double gb;
-  } rows[] = {{"llama3-70b", 12, 8, 1, 4, 2, 71.46},
-              {"llama3-70b", 12, 8, 4, 2, 1, 41.95},
-              {"llama3-70b", 12, 8, 8, 1, 1, 30.38},
-              {"llama3-405b", 4, 16, 4, 2, 1, 56.79},
-              {"llama3-405b", 4, 16, 8, 1, 1, 41.41}};
+  } rows[] = {{"llama3-70b", 12, 8, 4096, 1, 4, 2, 1, 71.46},
+              {"llama3-70b", 12, 8, 4096, 4, 2, 1, 1, 41.95},
+              {"llama3-70b", 12, 8, 4096, 8, 1, 1, 1, 30.38},
+              {"llama3-405b", 4, 16, 4096, 4, 2, 1, 1, 56.79},
+              {"llama3-405b", 4, 16, 4096, 8, 1, 1, 1, 41.41},
+              {"llama3-405b", 4, 16, 32768, 1, 1, 1, 8, 149.49},
+              {"llama3-70b", 12, 8, 32768, 2, 1, 1, 4, 73.48},
+              {"llama3-70b", 12, 8, 131072, 2, 1, 1, 4, 120.98}};
   LsModel *model = ls_model_new_preset (rows[_i].model, NULL);
   g_autoptr (LsWorkload) workload = NULL;
   const LsAccelerator *accelerators[2] = {gpu ("b200-sxm-180gb"), gpu ("b200-sxm-180gb")};
@@ -278,15 +282,74 @@ START_TEST (measured_peaks_of_llama_on_b200)
 
   model->transformer.layers = rows[_i].layers;
   model->transformer.kv_heads = rows[_i].kv_heads;
+  model->transformer.max_seq = rows[_i].seq;
   workload = ls_workload_new_default (model, 8);
   workload->layout = ls_layout (rows[_i].tensor, rows[_i].data, rows[_i].pipeline);
+  workload->layout.context = rows[_i].context;
+  workload->context_kind = LS_CONTEXT_ALL_TO_ALL;
+  workload->software = ls_software_find ("megatron-core-serial", NULL);
   workload->sequence_parallel = rows[_i].tensor > 1;
   workload->zero.stage = 1;
-  workload->seq_len = 4096;
+  workload->seq_len = rows[_i].seq;
   workload->global_batch = 4 * rows[_i].data;
   ck_assert (ls_workload_resolve (workload, NULL));
   ls_memory_fullest (workload, accelerators, &estimate);
-  CLOSE ((double) estimate.allocated_bytes / 1e9, rows[_i].gb, 0.06);
+  CLOSE ((double) estimate.allocated_bytes / 1e9, rows[_i].gb, 0.01);
+}
+END_TEST
+
+START_TEST (bytes_per_logit_at_the_loss)
+/* Most that lives of tensors of the logits' size while the head runs, in 16 bits: logits, softmax in fp32 and a
+ * gradient 8 bytes; logits and a gradient 4; the gradient in their place 2; a log-softmax and two gradients in fp32
+ * 12, and forward beside it an fp32 copy and the logits, 10. Exact: inputs of the head are taken away. */
+{
+  static const struct {
+    LsLossKeeps keeps;
+    gint64 bytes;
+  } cases[] = {
+      {LS_LOSS_SOFTMAX, 8}, {LS_LOSS_LOGITS, 4}, {LS_LOSS_NOTHING, 2}, {LS_LOSS_LOG_SOFTMAX, 12}};
+  g_autoptr (LsWorkload) workload =
+      ls_workload_new_default (ls_model_new_preset ("llama2-7b", NULL), 1);
+  LsSoftware software = *ls_software_find ("generic", NULL);
+  g_autoptr (LsLayerPlan) head = NULL;
+  gint64 saved = 0, most = 0;
+
+  software.loss_keeps = cases[_i].keeps;
+  workload->software = &software;
+  workload->seq_len = 4096;
+  ck_assert (ls_workload_resolve (workload, NULL));
+  head = ls_layer_head_new (workload, gpu ("h100-sxm-80gb"));
+  for (guint i = 0; i < head->n_forward; i++) {
+    const LsLayerOp *op = &head->forward[i];
+    saved += op->saved_bytes;
+    most = MAX (most, saved + op->workspace_bytes);
+  }
+  for (guint i = 0; i < head->n_backward && strcmp (head->backward[i].name, "logits_grad") != 0;
+       i++)
+    most = MAX (most, saved + head->backward[i].workspace_bytes);
+  ck_assert_int_eq (most - 2 * (gint64) 4096 * 4096 * 2, cases[_i].bytes * 4096 * workload->vocab);
+}
+END_TEST
+
+START_TEST (placeholders_of_weight_gradients)
+/* One 16-bit tensor for each shape of a block, whatever the number of blocks: with t tensor ranks 2/t bytes x the
+ * block's matrices, h (q + 2 kv) + q h + 3 h f (no two of Llama's are of one shape); none under ZeRO-2, which sums
+ * elsewhere, and none in other software. Exact. */
+{
+  const guint tensor = (guint) _i % 2 + 1;
+  g_autoptr (LsWorkload) workload =
+      ls_workload_new_default (ls_model_new_preset ("llama3-8b", NULL), tensor);
+  const gint64 h = 4096, f = 14336, kv = 1024;
+  const gboolean reduces_later = _i / 2 == 1, other = _i / 2 == 2;
+  g_autoptr (LsStage) stage = NULL;
+
+  workload->layout = ls_layout (tensor, 1, 1);
+  workload->software = ls_software_find (other ? "generic" : "megatron-bridge", NULL);
+  workload->zero.stage = reduces_later ? 2 : 1;
+  ck_assert (ls_workload_resolve (workload, NULL));
+  stage = ls_stage_new (workload, 0, gpu ("h100-sxm-80gb"));
+  ck_assert_int_eq (stage->placeholder_bytes,
+                    _i < 2 ? 2 * (h * (h + 2 * kv) + h * h + 3 * h * f) / tensor : 0);
 }
 END_TEST
 
@@ -422,7 +485,9 @@ int main (void) {
   tcase_add_loop_test (tcase, recompute_on_blocks, 0, 4);
   tcase_add_test (tcase, selective_recompute_drops_the_core_only);
   tcase_add_test (tcase, in_flight_micro_batches);
-  tcase_add_loop_test (tcase, measured_peaks_of_llama_on_b200, 0, 5);
+  tcase_add_loop_test (tcase, measured_peaks_of_llama_on_b200, 0, 8);
+  tcase_add_loop_test (tcase, bytes_per_logit_at_the_loss, 0, 4);
+  tcase_add_loop_test (tcase, placeholders_of_weight_gradients, 0, 6);
   tcase_add_loop_test (tcase, runs_that_ran_fit, 0, 8);
   tcase_add_test (tcase, verdict_names_parts_and_a_remedy);
   tcase_add_test (tcase, verdict_when_it_fits);
