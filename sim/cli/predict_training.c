@@ -19,7 +19,8 @@ typedef struct {
   char *fault; /* why it cannot run; NULL: it can */
   gboolean fits;
   double step_s;
-  gint64 peak_bytes;
+  gint64 memory_bytes[LS_ROW_DEVICE + 1]; /* at the peak */
+  gint64 beside_bytes;                    /* context and communicators */
   double model_flops, row_flops, peak_flops_per_s;
 } Setting;
 
@@ -48,6 +49,7 @@ static void judge (Setting *setting, const LsTrainingRow *row) {
   gpus = ls_scenario_stage_gpus (scenario, 0);
   ls_memory_fullest (scenario->workload, gpus, &estimate);
   setting->fits = estimate.fits;
+  setting->beside_bytes = estimate.context_bytes + estimate.communication_bytes;
   setting->model_flops = ls_workload_model_flops (scenario->workload);
   setting->row_flops = ls_training_row_flops (row, scenario->workload, row->flops_def);
   setting->peak_flops_per_s = ls_workload_peak_flops_per_s (scenario->workload, row->gpu);
@@ -65,9 +67,10 @@ static void add_setting (GArray *settings, const LsTrainingRow *row, gint64 micr
   g_array_append_val (settings, setting);
 }
 
-/* Can the row's layers and micro-batches be interleaved so? As Megatron-LM asks. */
+/* Can the row's layers and micro-batches be interleaved so? As Megatron-LM asks; or with embedding and head as a
+ * layer each (Llama-3 405B: 126 + 2). */
 static gboolean may_interleave (const LsTrainingRow *row, gint64 micro_batch, gint64 stages) {
-  return row->layers % (row->pp * stages) == 0 &&
+  return (row->layers % (row->pp * stages) == 0 || (row->layers + 2) % (row->pp * stages) == 0) &&
          row->global_batch / row->dp / micro_batch % row->pp == 0;
 }
 
@@ -127,7 +130,9 @@ static gboolean simulate_step (Setting *setting, const char *yaml, double *step_
   }
   summary = ls_summary_new (simulation);
   *step_s = summary->step_time_s;
-  setting->peak_bytes = summary->memory.peak_bytes;
+  setting->memory_bytes[LS_ROW_ALLOCATED] = summary->memory.peak_bytes;
+  setting->memory_bytes[LS_ROW_RESERVED] = summary->memory.reserved_bytes;
+  setting->memory_bytes[LS_ROW_DEVICE] = summary->memory.reserved_bytes + setting->beside_bytes;
   return TRUE;
 }
 
@@ -203,7 +208,7 @@ static double value_of (const char *quantity, const Setting *setting, const LsTr
 
     return 100 * model / setting->step_s / (double) row->gpus / peak;
   }
-  return (double) setting->peak_bytes / 1e9; /* peak_mem_gb */
+  return (double) setting->memory_bytes[row->memory_def] / 1e9; /* peak_mem_gb */
 }
 
 static void add_quantity (LsPrediction *out, const char *quantity, double measured,

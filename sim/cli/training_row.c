@@ -32,6 +32,10 @@ static gboolean of_megatron (const Reader *reader) {
   return says (reader, framework (reader), "megatron");
 }
 
+static gboolean of_torchtitan (const Reader *reader) {
+  return says (reader, framework (reader), "torchtitan");
+}
+
 static gboolean of_nemo (const Reader *reader) {
   /* MLPerf's submissions name the container of the framework: "PyTorch NVIDIA Release 25.09". */
   return says (reader, framework (reader), "nemo") || says (reader, framework (reader), "bridge") ||
@@ -169,7 +173,8 @@ static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError 
     return skip (error, "%d GPUs do not fill nodes of %d", (int) out->gpus,
                  (int) out->gpus_per_node);
   words = g_strjoin (" ", text (reader, framework (reader)), of_nemo (reader) ? "nemo" : "",
-                     text (reader, "other_config"), NULL);
+                     text (reader, "other_config"),
+                     of_torchtitan (reader) ? text (reader, "source") : "", NULL);
   out->software = ls_software_for_framework (words);
   return TRUE;
 }
@@ -307,10 +312,11 @@ static void read_precision (const Reader *reader, LsTrainingRow *out) {
   out->half_gradients = of_nemo (reader) && strstr (out->compute_format, "fp") &&
                         !g_str_equal (out->compute_format, "fp16");
   out->pure_16_bit = says (reader, "other_config", "mixed_precision=pure");
-  out->fp32_reduce = says (reader, "other_config", "grads reduced fp32") ||
-                     says (reader, "precision", "fp32 grad") ||
-                     says (reader, "precision", "fp32 reduce") ||
-                     says (reader, "precision", "fp32 grad accumulation");
+  /* torchtitan's training.mixed_precision_reduce is float32. */
+  out->fp32_reduce =
+      of_torchtitan (reader) || says (reader, "other_config", "grads reduced fp32") ||
+      says (reader, "precision", "fp32 grad") || says (reader, "precision", "fp32 reduce") ||
+      says (reader, "precision", "fp32 grad accumulation");
 }
 
 static gboolean read_recompute (const Reader *reader, LsTrainingRow *out, GError **error) {
@@ -334,11 +340,22 @@ static gboolean read_recompute (const Reader *reader, LsTrainingRow *out, GError
   return TRUE;
 }
 
+/* torchtitan in a pipeline: as many micro-batches as stages unless told otherwise (pipelining_utils.py), blocks stay
+ * gathered from the first to the last of them and gradients are added up whole, in fp32, until then
+ * (parallelize_llama.py, reshard_after_forward; FSDP2's unsharded_accumulated_grad): what ZeRO calls stage 1. */
+static void pipeline_as_titan (LsTrainingRow *out) {
+  if (out->micro_batch == 0 && out->global_batch % (out->dp * out->pp) == 0)
+    out->micro_batch = out->global_batch / (out->dp * out->pp);
+  out->zero_stage = MIN (out->zero_stage, 1);
+}
+
 static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **error) {
   if (!integer (reader, "micro_batch", 1, 0, &out->micro_batch, error) ||
       !integer (reader, "global_batch", 1, -1, &out->global_batch, error) ||
       !integer (reader, "zero_stage", 0, of_nemo (reader) ? 1 : 0, &out->zero_stage, error))
     return FALSE;
+  if (of_torchtitan (reader) && out->pp > 1)
+    pipeline_as_titan (out);
   if (out->global_batch % out->dp != 0 ||
       (out->micro_batch > 0 && out->global_batch / out->dp % out->micro_batch != 0))
     return skip (error, "the global batch is no multiple of dp x micro_batch");
@@ -350,6 +367,15 @@ static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **e
   /* Megatron before Core, and DeepSpeed with it, communicated after the backward pass that it belongs to. */
   out->overlap = !of_megatron (reader) || says (reader, "framework", "core") || of_nemo (reader);
   return TRUE;
+}
+
+static void read_memory (const Reader *reader, LsTrainingRow *out) {
+  if (says (reader, "mem_def", "allocated"))
+    out->memory_def = LS_ROW_ALLOCATED;
+  else if (says (reader, "mem_def", "reserved"))
+    out->memory_def = LS_ROW_RESERVED;
+  else if (says (reader, "mem_def", "nvidia-smi"))
+    out->memory_def = LS_ROW_DEVICE;
 }
 
 static void read_counting (const Reader *reader, LsTrainingRow *out) {
@@ -377,6 +403,7 @@ gboolean ls_training_row_read (LsTrainingRow *out, const LsCsv *csv, guint row, 
   memset (out, 0, sizeof *out);
   read_counting (&reader, out);
   read_precision (&reader, out);
+  read_memory (&reader, out);
   return read_model (&reader, out, error) && read_hardware (&reader, out, error) &&
          read_layout (&reader, out, error) && read_batch (&reader, out, error) &&
          read_recompute (&reader, out, error);

@@ -30,6 +30,10 @@ typedef enum {
 #undef LS_FLOPS_DEF_ID
 } LsFlopsDef;
 
+/* What a row's peak memory counts: what tensors take; what the allocator holds; or all that is taken on the device,
+ * with context and communicators. */
+typedef enum { LS_ROW_ALLOCATED, LS_ROW_RESERVED, LS_ROW_DEVICE } LsRowMemory;
+
 typedef struct {
   const LsAccelerator *gpu;
   const LsNode *node;
@@ -58,6 +62,7 @@ typedef struct {
   gboolean fp32_reduce;       /* gradients reduced in fp32 */
   gboolean overlap;           /* data-parallel collectives beside compute */
   LsFlopsDef flops_def;
+  LsRowMemory memory_def;
   double peak_tflops; /* the denominator of mfu_pct; 0 not stated */
 } LsTrainingRow;
 

@@ -194,20 +194,44 @@ static const LsSoftware generations[] = {
      .fused_dropout_add = TRUE,
      .fused_norm = TRUE,
      .fused_cross_entropy = TRUE,
+     .loss_keeps = LS_LOSS_LOGITS,
      .fused_optimizer = TRUE,
      .recompute_stops_early = TRUE,
+     .root_stays_gathered = TRUE,
      .compiled = TRUE,
-     .source = "torchtitan: non-reentrant checkpoints, per-block torch.compile, fused AdamW"},
+     .source = "torchtitan: non-reentrant checkpoints, per-block torch.compile, fused AdamW; since "
+               "2025 (components/loss.py) the loss is compiled too"},
+    {.name = "pytorch-fsdp2-2024",
+     .aliases = "torchtitan-2024 fsdp2-2024",
+     .title = "PyTorch 2.6 FSDP2 with torch.compile, the loss without (torchtitan of 2024)",
+     .matmul_factor = ASSUMED (1.0, "no correction"),
+     .gap_s = ASSUMED (1.0e-6, GAP),
+     .host_launch_s = ASSUMED (5e-6, LAUNCH),
+     .host_step_s = ASSUMED (5e-3, STEP),
+     .attention = LS_ATTENTION_FLASH2,
+     .fused_bias_gelu = TRUE,
+     .fused_dropout_add = TRUE,
+     .fused_norm = TRUE,
+     .loss_keeps = LS_LOSS_LOG_SOFTMAX,
+     .fused_optimizer = TRUE,
+     .recompute_stops_early = TRUE,
+     .root_stays_gathered = TRUE,
+     .compiled = TRUE,
+     .source =
+         "torchtitan at 9dec370 (26 December 2024), train.py: \"compiling loss function causes "
+         "CUDA errors, turning off for now\""},
     {.name = "pytorch-fsdp2-eager",
-     .aliases = "torchtitan-eager fsdp2-eager",
+     .aliases = "torchtitan-eager fsdp2-eager pytorch-fsdp2-2024-eager",
      .title = "PyTorch 2.5 FSDP2 without torch.compile (torchtitan)",
      .matmul_factor = ASSUMED (1.0, "no correction"),
      .gap_s = ASSUMED (1.5e-6, GAP),
      .host_launch_s = ASSUMED (8e-6, LAUNCH),
      .host_step_s = ASSUMED (5e-3, STEP),
      .attention = LS_ATTENTION_FLASH2,
+     .loss_keeps = LS_LOSS_LOG_SOFTMAX,
      .fused_optimizer = TRUE,
      .recompute_stops_early = TRUE,
+     .root_stays_gathered = TRUE,
      .source = "torchtitan with torch.compile=False: norms, activations and loss in plain tensor "
                "operations"},
     {.name = "generic",
@@ -244,6 +268,7 @@ static const struct {
     {{"megatron", "2022"}, "megatron-2022"},
     {{"megatron", "deepspeed"}, "deepspeed-2021"},
     {{"torchtitan", "compile=false"}, "pytorch-fsdp2-eager"},
+    {{"torchtitan", "202412"}, "pytorch-fsdp2-2024"},
     {{"torchtitan", NULL}, "pytorch-fsdp2"},
     {{"fsdp2", NULL}, "pytorch-fsdp2"},
     {{"composer", NULL}, "pytorch-fsdp-2.1"},
@@ -293,6 +318,8 @@ static LsSoftware changed (const LsSoftware *software, LsSoftwareChoice choice) 
   if (choice.compiled == 1)
     row.compiled = row.fused_bias_gelu = row.fused_dropout_add = row.fused_norm =
         row.fused_cross_entropy = TRUE;
+  if (choice.compiled == 1 && row.loss_keeps == LS_LOSS_LOG_SOFTMAX)
+    row.loss_keeps = LS_LOSS_LOGITS;
   if (choice.cuda_graphs >= 0) {
     if (choice.cuda_graphs == 1 && !row.cuda_graphs)
       row.gap_s.value *= GRAPH_GAP;
@@ -359,6 +386,7 @@ gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact) {
                {"overlaps_tensor", software->overlaps_tensor},
                {"recompute_stops_early", software->recompute_stops_early},
                {"zero_per_matrix", software->zero_per_matrix},
+               {"root_stays_gathered", software->root_stays_gathered},
                {"compiled", software->compiled},
                {"cuda_graphs", software->cuda_graphs},
                {"serial_launches", software->serial_launches}};

@@ -55,7 +55,11 @@ typedef struct {
   /* ZeRO stage 3 without a flat buffer per layer: each weight matrix is gathered and reduced by itself... */
   gboolean zero_per_matrix;
   LsSourced
-      zero_piece_s;  /* ...and host time per rank of the group in each, for the list of pieces */
+      zero_piece_s; /* ...and host time per rank of the group in each, for the list of pieces */
+  /* FSDP2: embedding, last norm and output matrix are one unit, gathered from the start of the forward pass to the end
+   * of the backward pass; gathers arrive in a flat buffer that only their stream may use again
+   * (torch/distributed/fsdp/_fully_shard: _fsdp_state.py, _lazy_init; _fsdp_collectives.py, foreach_all_gather). */
+  gboolean root_stays_gathered;
   gboolean compiled; /* a compiler fuses its elementwise chains; the row NAME-eager is without it */
   gboolean cuda_graphs;     /* launches replayed: host_launch_s does not apply */
   gboolean serial_launches; /* every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1) */

@@ -66,7 +66,7 @@ void ls_gather_begin_layer (LsBuilder *builder, const LsLayerPlan *plan, LsPhase
     LsOp op = gather_op (builder, size, experts);
     op.phase = (guint8) phase;
     op.claim_kind = LS_MEMORY_BUFFERS;
-    op.claim_bytes = size;
+    op.claim_bytes = plan->is_root ? 0 : size; /* the root's is there from the start */
     gather = ls_builder_add (builder, LS_ROLE_GATHER, &op);
     if (first)
       g_array_append_val (builder->gather->gathers, gather);
@@ -85,7 +85,7 @@ void ls_gather_end_layer (LsBuilder *builder, const LsLayerPlan *plan) {
   LsMark last = ls_builder_last (builder);
   LsOp op = ls_builder_memory (builder, "release_parameters");
   op.release_kind = LS_MEMORY_BUFFERS;
-  op.release_bytes = bytes;
+  op.release_bytes = plan->is_root ? 0 : bytes;
   op.bytes = bytes;
   LsMark release = ls_builder_add (builder, LS_ROLE_RELEASE, &op);
   g_array_append_val (builder->gather->releases, release);

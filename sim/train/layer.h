@@ -66,6 +66,7 @@ typedef struct {
   guint n_matrices;         /* weight matrices among them, at least 1 when there are parameters */
   guint n_shapes;           /* different shapes of them, without the output matrix, where the */
   LsMatrixShape *shapes;    /* software hands out a placeholder for each; else none */
+  gboolean is_root;         /* stays gathered with the others like it (hw/software.h) */
   gboolean selected;        /* ls_layer_plan_select() was called; else selective means the core */
   gint64 input_bytes;       /* what full recompute keeps instead of the saved bytes */
   gint64 output_bytes;      /* what goes to the next pipeline stage, per rank */

@@ -53,6 +53,7 @@ LsLayerPlan *ls_layer_embedding_new (const LsWorkload *workload, const LsAcceler
   gint64 wide = 0, elements = 0;
 
   ls_layer_builder_init (&b, workload, accelerator, "embedding");
+  b.plan->is_root = workload->software->root_stays_gathered;
   if (t->patch > 0)
     return patches (&b, t);
   wide = ls_layer_bytes (&b, b.tokens * t->hidden);
@@ -231,6 +232,7 @@ LsLayerPlan *ls_layer_head_new (const LsWorkload *workload, const LsAccelerator 
   LsLayerBuilder b;
 
   ls_layer_builder_init (&b, workload, accelerator, "head");
+  b.plan->is_root = workload->software->root_stays_gathered;
   if (t->patch > 0)
     return classes (&b, t, vocab);
   head_forward (&b, t, vocab);

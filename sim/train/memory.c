@@ -13,6 +13,8 @@
  */
 #include "train/memory.h"
 
+#include <string.h>
+
 #include "base/assert.h"
 #include "train/gather_depth.h"
 #include "train/memory_actions.h"
@@ -126,8 +128,37 @@ gint64 ls_memory_capacity (const LsAccelerator *accelerator, guint communicators
   return estimate.capacity_bytes;
 }
 
-gint64 ls_memory_reserved (gint64 allocated_bytes) {
-  return (gint64) ((double) allocated_bytes * RESERVED_FACTOR);
+gint64 ls_memory_reserved (gint64 allocated_bytes, gint64 apart_bytes) {
+  return (gint64) ((double) allocated_bytes * RESERVED_FACTOR) + apart_bytes;
+}
+
+/* Is anything gathered in FSDP2's way? */
+static gboolean has_root (const LsWorkload *workload) {
+  return workload->software->root_stays_gathered && workload->zero.stage == 3 &&
+         ls_workload_shards (workload) > 1;
+}
+
+static gint64 gathered_size (const LsWorkload *workload, gint64 parameters) {
+  return parameters * (gint64) ls_precision_gather_size (&workload->precision);
+}
+
+gint64 ls_memory_root (const LsWorkload *workload, const LsStage *stage) {
+  return has_root (workload) ? gathered_size (workload, stage->root_parameters) : 0;
+}
+
+gint64 ls_memory_apart (const LsWorkload *workload, const LsStage *stage) {
+  const LsLayerPlan *last = stage->runs[stage->n_runs - 1].plan;
+  gint64 bytes = ls_memory_root (workload, stage), largest = 0;
+
+  for (guint i = 0; has_root (workload) && i < stage->n_runs; i++)
+    if (stage->runs[i].is_block)
+      largest = MAX (largest, stage->runs[i].plan->parameters);
+  bytes += gathered_size (workload, largest);
+  if (workload->software->loss_keeps == LS_LOSS_LOG_SOFTMAX && strcmp (last->name, "head") == 0)
+    bytes += workload->micro_batch * (workload->seq_len / workload->layout.context) *
+             (workload->vocab / workload->layout.tensor) *
+             ls_format_bytes (workload->precision.compute);
+  return bytes;
 }
 
 /* The stage that a part of a device is. */
@@ -182,17 +213,19 @@ void ls_memory_estimate (const LsWorkload *workload, guint number, const LsAccel
   estimate->gathered_bytes = peak.gathered;
   estimate->reduced_bytes = peak.reduced;
   estimate->placeholder_bytes = stage->placeholder_bytes;
+  estimate->root_bytes = ls_memory_root (workload, stage);
   estimate->message_bytes = message_bytes (workload, number, stage);
   estimate->bytes[LS_MEMORY_PARAMETERS] = held.parameters_bytes + stage->narrow_bytes;
   estimate->bytes[LS_MEMORY_GRADIENTS] = held.gradients_bytes;
   estimate->bytes[LS_MEMORY_OPTIMIZER] = held.optimizer_bytes;
   estimate->bytes[LS_MEMORY_ACTIVATIONS] = peak.bytes - peak.gathered - peak.reduced;
-  estimate->bytes[LS_MEMORY_BUFFERS] =
-      peak.gathered + peak.reduced + estimate->message_bytes + estimate->placeholder_bytes;
+  estimate->bytes[LS_MEMORY_BUFFERS] = peak.gathered + peak.reduced + estimate->message_bytes +
+                                       estimate->placeholder_bytes + estimate->root_bytes;
   estimate->logits_bytes = logits_bytes (workload, number, stage);
   for (guint kind = 0; kind < LS_N_MEMORY; kind++)
     estimate->allocated_bytes += estimate->bytes[kind];
-  estimate->reserved_bytes = ls_memory_reserved (estimate->allocated_bytes);
+  estimate->reserved_bytes =
+      ls_memory_reserved (estimate->allocated_bytes, ls_memory_apart (workload, stage));
   estimate->fits = estimate->reserved_bytes <= estimate->capacity_bytes;
 }
 

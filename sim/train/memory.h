@@ -20,6 +20,7 @@ typedef struct {
   gint64 gathered_bytes;     /* part of the buffers: gathered layers of ZeRO-3 */
   gint64 reduced_bytes;      /* part of the buffers: gradients on their way to their shard */
   gint64 message_bytes;      /* part of the buffers: activations between pipeline stages */
+  gint64 root_bytes;         /* part of the buffers: gathered for good (hw/software.h) */
   gint64 placeholder_bytes;  /* part of the buffers: handed to autograd for weight gradients */
   gint64 allocated_bytes;    /* sum of bytes[] */
   gint64 reserved_bytes;     /* allocated, and what the allocator holds beyond it */
@@ -53,8 +54,14 @@ void ls_memory_fullest (const LsWorkload *workload, const LsAccelerator *const *
 guint ls_memory_communicators (const LsWorkload *workload);
 /* Bytes that tensors may use on a device for a job with so many communicators. */
 gint64 ls_memory_capacity (const LsAccelerator *accelerator, guint communicators);
+/* Of the embedding, last norm and output matrix, what stays gathered with ZeRO stage 3; 0 where nothing does. */
+gint64 ls_memory_root (const LsWorkload *workload, const LsStage *stage);
+/* What the allocator holds that the peak cannot use, because it is another stream's or too small a hole: a flat
+ * buffer for the root's gather and one for a block's, and the 16-bit logits, let go before the larger tensors of an
+ * fp32 loss are made. */
+gint64 ls_memory_apart (const LsWorkload *workload, const LsStage *stage);
 /* What the allocator holds for an allocated peak. */
-gint64 ls_memory_reserved (gint64 allocated_bytes);
+gint64 ls_memory_reserved (gint64 allocated_bytes, gint64 apart_bytes);
 
 /* Sentences for people: how large each part is, and, when it does not fit, the first change tried
  * that does (transfer full). */

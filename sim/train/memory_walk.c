@@ -39,8 +39,10 @@ static gint64 shared (const Walker *w, const LsLayerPlan *plan) {
 }
 
 /* A layer is gathered, and those ahead of it. */
-static void gather (Walker *w, gint64 parameters) {
-  if (parameters == 0)
+static void gather (Walker *w, const LsLayerPlan *plan) {
+  const gint64 parameters = plan->is_root ? 0 : shared (w, plan);
+
+  if (shared (w, plan) == 0)
     return;
   if (w->listing)
     g_array_append_val (w->units, parameters);
@@ -128,7 +130,7 @@ static void chunk_forward (Walker *w, const LsChunk *chunk) {
     for (guint layer = 0; layer < chunk->size; layer++) {
       const gboolean last = layer + 1 == chunk->size;
 
-      gather (w, shared (w, chunk->plan));
+      gather (w, chunk->plan);
       if (chunk->mode == LS_CHUNK_FULL && layer == 0)
         run (w, 0, chunk->plan->input_bytes);
       forward (w, chunk->plan,
@@ -151,14 +153,14 @@ static void segment_backward (Walker *w, const LsChunk *chunk) {
   if (weights && !w->buffers->by_layer)
     reduce (w, parameters * chunk->size);
   for (guint layer = 0; inputs && chunk->size > 1 && layer < layers_again (chunk); layer++) {
-    gather (w, parameters);
+    gather (w, chunk->plan);
     again (w, chunk->plan, chunk->mode == LS_CHUNK_FULL && layer + 1 == layers_again (chunk));
   }
   for (guint layer = 0; layer < chunk->size; layer++) {
     const gboolean first = layer + 1 == chunk->size; /* backwards */
 
     if (inputs)
-      gather (w, parameters);
+      gather (w, chunk->plan);
     if (weights && w->buffers->by_layer)
       reduce (w, parameters);
     if (inputs && chunk->size == 1 && layers_again (chunk) == 1)

@@ -28,6 +28,8 @@ static void add_static_memory (LsBuilder *builder) {
   claim_if (builder, "gradients", LS_MEMORY_GRADIENTS, memory.gradients_bytes);
   claim_if (builder, "optimizer", LS_MEMORY_OPTIMIZER, memory.optimizer_bytes);
   claim_if (builder, "gradient_placeholders", LS_MEMORY_BUFFERS, spec->stage->placeholder_bytes);
+  claim_if (builder, "root_parameters", LS_MEMORY_BUFFERS,
+            ls_memory_root (spec->workload, spec->stage));
   /* An activation and its gradient towards each neighbour. */
   claim_if (builder, "messages", LS_MEMORY_BUFFERS,
             ls_stage_message_bytes (spec->stage, spec->workload, spec->index, received));

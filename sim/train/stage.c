@@ -117,6 +117,7 @@ static void count_parameters (LsStage *stage) {
     const LsLayerRun *run = &stage->runs[i];
 
     stage->parameters += run->plan->parameters * run->count;
+    stage->root_parameters += run->plan->is_root ? run->plan->parameters * run->count : 0;
     stage->expert_parameters += run->plan->expert_parameters * run->count;
     stage->table_parameters += run->plan->table_parameters * run->count;
     stage->narrow_parameters += run->plan->narrow_parameters * run->count;

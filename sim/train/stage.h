@@ -29,6 +29,7 @@ struct LsStage {
   guint n_parts;            /* 0: it is one stage of the model; */
   LsStage **parts;          /* else these; their boundaries count, not its own */
   gint64 parameters;        /* on one rank of the stage, before ZeRO, without the next */
+  gint64 root_parameters;   /* of them, what stays gathered with ZeRO stage 3 */
   gint64 table_parameters;  /* of embedding tables on it */
   gint64 expert_parameters; /* of routed experts on it */
   gint64 narrow_parameters; /* of them, linear maps that multiply in a narrow format, and */
