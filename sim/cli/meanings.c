@@ -102,6 +102,7 @@ static const char *const schedules[LS_N_SCHEDULES] = {
 static const char *const recompute[LS_N_RECOMPUTE_MODES] = {
     [LS_RECOMPUTE_NONE] = "every activation is kept",
     [LS_RECOMPUTE_SELECTIVE] = "the attention core, or named operations, run again",
+    [LS_RECOMPUTE_MATMULS] = "all but attention and every other matmul runs again",
     [LS_RECOMPUTE_FULL] = "layers are run again from their kept inputs",
     [LS_RECOMPUTE_FIT] = "of these what fits in memory and repeats least",
 };

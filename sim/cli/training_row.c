@@ -324,8 +324,10 @@ static gboolean read_recompute (const Reader *reader, LsTrainingRow *out, GError
   static const char *const modes[] = {"full", "selective", "none"};
 
   out->recompute = NULL;
-  /* torchtitan: every second block again, or of every block every second matmul, which is taken for the same. */
-  if (says (reader, "recompute", "(op)") || says (reader, "recompute", "every 2nd layer")) {
+  /* torchtitan: of every block every second matmul, or every second block. */
+  if (says (reader, "recompute", "(op)"))
+    return (out->recompute = "matmuls") != NULL;
+  if (says (reader, "recompute", "every 2nd layer")) {
     out->recompute = "full";
     out->recompute_layers = (out->layers + 1) / 2;
     return TRUE;

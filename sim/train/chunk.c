@@ -36,7 +36,7 @@ static void append_segments (GArray *chunks, const LsLayerRun *run, guint offset
 }
 
 static LsChunkMode mode_of (const LsRecompute *recompute) {
-  if (recompute->mode == LS_RECOMPUTE_SELECTIVE)
+  if (recompute->mode == LS_RECOMPUTE_SELECTIVE || recompute->mode == LS_RECOMPUTE_MATMULS)
     return LS_CHUNK_SELECTIVE;
   return recompute->unit == LS_RECOMPUTE_UNIT_OPERATION ? LS_CHUNK_CHAIN : LS_CHUNK_FULL;
 }
@@ -112,7 +112,7 @@ static double selected_flops (const LsLayerPlan *plan, const LsWorkload *workloa
     if (plan->forward[i].kind == LS_KIND_ATTENTION)
       flops += core_flops (workload);
     else if (plan->forward[i].kind == LS_KIND_MATMUL)
-      flops += plan->forward[i].cost.flops * (double) workload->layout.tensor;
+      flops += ls_layer_op_again (&plan->forward[i])->flops * (double) workload->layout.tensor;
   }
   return flops;
 }

@@ -246,9 +246,40 @@ static LsKernelCost matmul (const LsLayerBuilder *builder, gint64 m, gint64 n, g
   return builder->groups > 1 ? ls_kernel_times (&one, builder->groups) : one;
 }
 
-LsLayerOp *ls_layer_add_linear (LsLayerBuilder *builder, const char *name, gint64 in, gint64 out) {
-  LsLayerOp *op = NULL;
+/* Numbers the maps of an operation, and prices those of even number by themselves. */
+static void count_maps (LsLayerBuilder *builder, LsLayerOp *op, gint64 in, const gint64 *outs,
+                        guint n) {
+  gint64 even = 0, all = 0;
 
+  for (guint i = 0; i < n; i++) {
+    builder->matmuls++;
+    even += builder->matmuls % 2 == 0 ? outs[i] : 0;
+    all += outs[i];
+  }
+  op->output_elements = builder->tokens * all;
+  op->even_elements = builder->tokens * even;
+  op->in_part = even > 0 && even < all;
+  if (!op->in_part)
+    return;
+  op->again = matmul (builder, group_tokens (builder), even, in, builder->format, FALSE);
+  ls_kernel_finish (&op->again, builder->workload->software);
+}
+
+const LsKernelCost *ls_layer_op_again (const LsLayerOp *op) {
+  return op->in_part ? &op->again : &op->cost;
+}
+
+LsLayerOp *ls_layer_add_linear (LsLayerBuilder *builder, const char *name, gint64 in, gint64 out) {
+  return ls_layer_add_linears (builder, name, in, &out, 1);
+}
+
+LsLayerOp *ls_layer_add_linears (LsLayerBuilder *builder, const char *name, gint64 in,
+                                 const gint64 *outs, guint n) {
+  LsLayerOp *op = NULL;
+  gint64 out = 0;
+
+  for (guint i = 0; i < n; i++)
+    out += outs[i];
   if (builder->narrow)
     scale_operands (builder, in, out);
   op = ls_layer_add_kernel (
@@ -256,6 +287,7 @@ LsLayerOp *ls_layer_add_linear (LsLayerBuilder *builder, const char *name, gint6
       matmul (builder, group_tokens (builder), out, in, builder->format, FALSE));
   op->saved_bytes = ls_layer_linear_bytes (builder, builder->tokens * in);
   op->saved_input_bytes = op->saved_bytes;
+  count_maps (builder, op, in, outs, n);
   return op;
 }
 

@@ -22,9 +22,13 @@ typedef struct {
   const char *name; /* "qkv", "attention", "mlp_up", ... for the trace */
   LsKind kind;      /* LS_KIND_MATMUL ... or LS_KIND_ALL_REDUCE ... for tensor collectives */
   gboolean is_collective;
-  gboolean by_load;  /* its size follows the load of this rank's experts (expert_load.h) */
-  gboolean back;     /* of an all-to-all by load: from experts to tokens */
-  LsAxis axis;       /* of a collective: whose group; LS_AXIS_NONE: tensor */
+  gboolean by_load; /* its size follows the load of this rank's experts (expert_load.h) */
+  gboolean back;    /* of an all-to-all by load: from experts to tokens */
+  LsAxis axis;      /* of a collective: whose group; LS_AXIS_NONE: tensor */
+  gboolean in_part; /* a fused matmul of which only some run again, at the cost `again` */
+  LsKernelCost again;
+  gint64 output_elements,
+      even_elements; /* matmuls forward: all, and of those of even number (layer_matmuls.c) */
   LsKernelCost cost; /* kernels: launch overhead of the software generation included */
   LsCollectiveOp collective;
   gint64 collective_bytes;   /* message size, in the convention of net/collective.h */
@@ -95,6 +99,11 @@ gint64 ls_layer_plan_saved_core_bytes (
  * of an attention core stays: the projection's checkpoint is its input, as in Megatron-LM). An operation
  * whose input nobody keeps needs the one before it to run again too. Returns what is dropped. */
 gint64 ls_layer_plan_select (LsLayerPlan *plan, const char *const *names);
+/* The same by kind: outputs of attention and of every other matmul stay, with the layer's input.
+ * `unread_element_bytes`: of an output of the last matmul, where that is kept too though nobody reads it; else 0. */
+void ls_layer_plan_select_matmuls (LsLayerPlan *plan, gint64 unread_element_bytes);
+/* What the operation costs when it runs again. */
+const LsKernelCost *ls_layer_op_again (const LsLayerOp *op);
 /* Of one operation, for a plan that was selected or not. */
 gboolean ls_layer_op_repeated (const LsLayerPlan *plan, guint op);
 gint64 ls_layer_op_dropped_bytes (const LsLayerPlan *plan, guint op);

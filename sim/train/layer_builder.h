@@ -25,8 +25,9 @@ typedef struct {
   gboolean sequence_parallel;
   gint64 groups; /* equal parts that linear maps cut `tokens` into, a matrix for each */
   gint64 batch, seq,
-      tokens; /* one micro-batch: samples, tokens per sample on this rank (1/context of
+      tokens;    /* one micro-batch: samples, tokens per sample on this rank (1/context of
                               * the sequence), both multiplied */
+  guint matmuls; /* forward, so far, those of one kernel one by one */
   LsLayerPlan *plan;
   LsSide side;
 } LsLayerBuilder;
@@ -49,6 +50,9 @@ LsLayerOp *ls_layer_add_collective_on (LsLayerBuilder *builder, const char *name
                                        gint64 bytes, LsAxis axis);
 /* Forward of a linear map: tokens x in by in x out, saved input. */
 LsLayerOp *ls_layer_add_linear (LsLayerBuilder *builder, const char *name, gint64 in, gint64 out);
+/* The same for `n` maps of one input in one kernel, of `outs` each. */
+LsLayerOp *ls_layer_add_linears (LsLayerBuilder *builder, const char *name, gint64 in,
+                                 const gint64 *outs, guint n);
 /* Another operation keeps its input. */
 void ls_layer_op_keeps_nothing (LsLayerOp *op);
 /* From now on linear maps multiply in the narrow formats of the precision, if there are any and the

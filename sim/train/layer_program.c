@@ -55,11 +55,13 @@ static LsLabel label_of (const LsBuilder *builder, const LsChunk *chunk, guint l
 /* What an operation holds while it runs and what stays behind. */
 typedef struct {
   gint64 claim_bytes, release_bytes;
+  gboolean in_part; /* it runs again as selective recompute would have it */
 } Claims;
 
 static LsMark add_kernel (LsBuilder *builder, const LsLayerOp *layer_op, LsPhaseName phase,
                           Claims claims) {
-  LsOp op = ls_builder_kernel (builder, layer_op->name, layer_op->kind, phase, &layer_op->cost);
+  const LsKernelCost *cost = claims.in_part ? ls_layer_op_again (layer_op) : &layer_op->cost;
+  LsOp op = ls_builder_kernel (builder, layer_op->name, layer_op->kind, phase, cost);
 
   op.claim_kind = op.release_kind = LS_MEMORY_ACTIVATIONS;
   op.claim_bytes = claims.claim_bytes;
@@ -166,8 +168,9 @@ static void add_launch_gap (LsBuilder *builder, const LsLayerOp *ops, guint n,
       host_ps += ls_kernel_launch_ps (builder->spec->workload->software);
     if (ops[i].is_collective || (selected != NULL && !ls_layer_op_repeated (selected, i)))
       continue;
-    host_ps += ls_kernel_host_ps (&ops[i].cost, builder->spec->workload->software);
-    device_ps += serial ? 0 : ops[i].cost.alone_ps;
+    const LsKernelCost *cost = selected != NULL ? ls_layer_op_again (&ops[i]) : &ops[i].cost;
+    host_ps += ls_kernel_host_ps (cost, builder->spec->workload->software);
+    device_ps += serial ? 0 : cost->alone_ps;
   }
   ls_builder_delay (builder, "launch", host_ps - device_ps, LS_PART_OTHER);
 }
@@ -183,7 +186,7 @@ static void layer_forward (LsBuilder *builder, const LsLayerPlan *plan, guint n,
       continue;
     gint64 kept = kept_bytes (plan, i, keep);
     gint64 passing = op->workspace_bytes + (keep == RUN_SELECTED ? 0 : op->saved_bytes - kept);
-    Claims claims = {passing + kept + input_bytes, passing};
+    Claims claims = {passing + kept + input_bytes, passing, keep == RUN_SELECTED};
     add_layer_op (builder, op, phase, claims, op->overlaps_next, &deferred);
     input_bytes = 0;
   }
@@ -231,7 +234,7 @@ static void layer_backward (LsBuilder *builder, const LsLayerPlan *plan, gint64 
       continue;
     gint64 more = i + 1 == n ? released : 0;
     gint64 own = MAX (op->workspace_bytes - (half ? op->output_gradient_bytes : 0), 0);
-    Claims claims = {own + MAX (-more, 0), own + MAX (more, 0)};
+    Claims claims = {own + MAX (-more, 0), own + MAX (more, 0), FALSE};
     gboolean overlaps = op->overlaps_next && i + 1 < n && is_in_half (builder, op + 1);
     LsMark mark = add_layer_op (builder, op, op->phase, claims, overlaps, &deferred);
     if (!op->is_collective && builder->backward != LS_ACTION_INPUT)
@@ -347,7 +350,7 @@ void ls_layers_gather_boundary (LsBuilder *builder, gint64 bytes, LsPhaseName ph
                             .collective_bytes = bytes};
 
   if (bytes > 0 && builder->spec->workload->layout.tensor > 1)
-    ls_builder_wait (builder, add_collective (builder, &gather, phase, (Claims){0, 0}));
+    ls_builder_wait (builder, add_collective (builder, &gather, phase, (Claims){0}));
 }
 
 void ls_layers_forward (LsBuilder *builder) {

@@ -155,14 +155,21 @@ static void forward_norm_and_gather (Block *k, const char *norm, const char *gat
 }
 
 /* Column-parallel map from the norm's output; keeps only this rank's rows of it. */
-static LsLayerOp *forward_column (Block *k, const char *name, gint64 out) {
-  LsLayerOp *op = ls_layer_add_linear (&k->b, name, k->t->hidden, out);
+static LsLayerOp *forward_column (Block *k, const char *name, const gint64 *outs, guint n) {
+  LsLayerOp *op = ls_layer_add_linears (&k->b, name, k->t->hidden, outs, n);
 
   op->saved_bytes = ls_layer_linear_bytes (&k->b, k->rows * k->t->hidden);
   op->saved_input_bytes = op->saved_bytes;
   if (k->b.sequence_parallel)
     op->workspace_bytes = k->wide;
   return op;
+}
+
+/* Of an MLP, with the gate. */
+static LsLayerOp *forward_up (Block *k, const char *name) {
+  const gint64 outs[] = {k->f, k->f};
+
+  return forward_column (k, name, outs, k->t->gated ? 2 : 1);
 }
 
 /* Bias, dropout and residual in one pass, or in two. */
@@ -183,10 +190,11 @@ static void forward_add (Block *k, const char *dropout, const char *add) {
 /* From the residual stream to queries, keys and values. */
 static void forward_qkv (Block *k) {
   const gint64 heads = ls_layer_bytes (&k->b, k->b.tokens * (k->q + 2 * k->kv));
+  const gint64 outs[] = {k->q, k->kv, k->kv};
   LsLayerOp *op = NULL;
 
   forward_norm_and_gather (k, "norm1", "gather_qkv");
-  op = forward_column (k, "qkv", k->q + 2 * k->kv);
+  op = forward_column (k, "qkv", outs, G_N_ELEMENTS (outs));
   op->saved_output_bytes = heads;
   op->saved_bytes += heads;
   if (k->t->qk_norm) { /* its input is the output of qkv, which attention reads normed */
@@ -239,7 +247,7 @@ void ls_block_activation (Block *k) {
 static void forward_shared (Block *k) {
   gather (k, "gather_shared", k->chunked);
   k->f = k->t->experts.shared_ffn / k->b.tensor;
-  ls_layer_op_keeps_nothing (forward_column (k, "shared_up", k->t->gated ? 2 * k->f : k->f));
+  ls_layer_op_keeps_nothing (forward_up (k, "shared_up"));
   ls_block_activation (k);
   forward_row (k, "shared_down", k->f, "reduce_shared");
   if (k->t->experts.shared_gate)
@@ -258,7 +266,7 @@ static void forward_experts (Block *k) {
 
 static void forward_mlp (Block *k) {
   forward_norm_and_gather (k, "norm2", "gather_mlp");
-  forward_column (k, "mlp_up", k->t->gated ? 2 * k->f : k->f);
+  forward_up (k, "mlp_up");
   ls_block_activation (k);
   forward_row (k, "mlp_down", k->f, "reduce_mlp");
   forward_add (k, "mlp_dropout", "mlp_add");

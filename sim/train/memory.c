@@ -146,18 +146,27 @@ gint64 ls_memory_root (const LsWorkload *workload, const LsStage *stage) {
   return has_root (workload) ? gathered_size (workload, stage->root_parameters) : 0;
 }
 
+/* Logits of a micro-batch in the compute format, where the stage has the head. */
+static gint64 narrow_logits (const LsWorkload *workload, const LsStage *stage) {
+  gint64 bytes = 0;
+
+  for (guint i = 0; i < stage->n_runs; i++)
+    if (strcmp (stage->runs[i].plan->name, "head") == 0)
+      bytes = workload->micro_batch * (workload->seq_len / workload->layout.context) *
+              (workload->vocab / workload->layout.tensor) *
+              ls_format_bytes (workload->precision.compute);
+  return bytes;
+}
+
 gint64 ls_memory_apart (const LsWorkload *workload, const LsStage *stage) {
-  const LsLayerPlan *last = stage->runs[stage->n_runs - 1].plan;
   gint64 bytes = ls_memory_root (workload, stage), largest = 0;
 
   for (guint i = 0; has_root (workload) && i < stage->n_runs; i++)
     if (stage->runs[i].is_block)
       largest = MAX (largest, stage->runs[i].plan->parameters);
   bytes += gathered_size (workload, largest);
-  if (workload->software->loss_keeps == LS_LOSS_LOG_SOFTMAX && strcmp (last->name, "head") == 0)
-    bytes += workload->micro_batch * (workload->seq_len / workload->layout.context) *
-             (workload->vocab / workload->layout.tensor) *
-             ls_format_bytes (workload->precision.compute);
+  if (workload->software->loss_keeps == LS_LOSS_LOG_SOFTMAX)
+    bytes += narrow_logits (workload, stage);
   return bytes;
 }
 

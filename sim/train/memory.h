@@ -1,7 +1,7 @@
 /* The static memory model: what the fullest moment of a step needs on a rank, and whether it fits.
  *
  * Model:   allocated = parameters + gradients + optimizer + activations + buffers at the peak;
- *          reserved  = allocated + what the allocator holds beyond it;
+ *          reserved  = allocated x 1.033 + what lies apart (ls_memory_apart());
  *          capacity  = physical - runtime context - buffers of the communication library.
  *          It fits when reserved <= capacity.
  *          Activations: (micro-batches in flight - 1) x kept + the peak of one more (memory_walk.h).

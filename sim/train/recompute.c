@@ -37,7 +37,8 @@ static gint64 kernels_ps (const LsLayerPlan *plan, guint n, gboolean selected) {
 
   for (guint i = 0; i < n; i++)
     if (!plan->forward[i].is_collective && (!selected || ls_layer_op_repeated (plan, i)))
-      ps += plan->forward[i].cost.alone_ps;
+      ps += selected ? ls_layer_op_again (&plan->forward[i])->alone_ps
+                     : plan->forward[i].cost.alone_ps;
   return ps;
 }
 

@@ -125,6 +125,24 @@ static void count_parameters (LsStage *stage) {
   }
 }
 
+static void select_operations (LsStage *stage, const LsWorkload *workload) {
+  const LsRecompute *recompute = &workload->recompute;
+  /* What a compiler sees to be unread is not kept. */
+  const gint64 unread =
+      workload->software->compiled ? 0 : ls_format_bytes (workload->precision.compute);
+
+  for (guint i = 0; i < stage->n_runs; i++) {
+    LsLayerPlan *plan = stage->runs[i].plan;
+
+    if (!stage->runs[i].is_block)
+      continue;
+    if (recompute->mode == LS_RECOMPUTE_SELECTIVE)
+      ls_layer_plan_select (plan, (const char *const *) recompute->operations);
+    else if (recompute->mode == LS_RECOMPUTE_MATMULS)
+      ls_layer_plan_select_matmuls (plan, unread);
+  }
+}
+
 LsStage *ls_stage_new_part (const LsWorkload *workload, guint number,
                             const LsAccelerator *accelerator) {
   LsStage *stage = g_new0 (LsStage, 1);
@@ -157,11 +175,7 @@ LsStage *ls_stage_new_part (const LsWorkload *workload, guint number,
   count_parameters (stage);
   count_placeholders (stage, workload);
   set_boundary (stage, workload, number);
-  if (workload->recompute.mode == LS_RECOMPUTE_SELECTIVE)
-    for (guint i = 0; i < stage->n_runs; i++)
-      if (stage->runs[i].is_block)
-        ls_layer_plan_select (stage->runs[i].plan,
-                              (const char *const *) workload->recompute.operations);
+  select_operations (stage, workload);
   return stage;
 }
 

@@ -373,8 +373,10 @@ const LsConfigKey ls_workload_keys[] = {
      .default_text = "none",
      .source = "keep all",
      .meaning =
-         "selective: the attention core, or recompute.operations; full: layers from their kept "
-         "inputs; fit: of these and none what fits in memory and repeats least"},
+         "selective: the attention core, or recompute.operations; matmuls: all but attention and "
+         "every other matmul (torchtitan's selective op); full: layers from their kept inputs; "
+         "fit: "
+         "of none, selective and full what fits in memory and repeats least"},
     {.path = W "recompute.unit",
      .type = LS_CONFIG_WORD,
      .choices = recompute_units,
@@ -400,7 +402,7 @@ const LsConfigKey ls_workload_keys[] = {
      .choices = all_word,
      .default_text = "all",
      .source = "every layer",
-     .when = "only with recompute.mode selective or full",
+     .when = "only with recompute.mode selective, matmuls or full",
      .meaning = "layers of each stage that are treated so, the first ones"},
     {.path = W "recompute.operations",
      .type = LS_CONFIG_STRING,

@@ -15,10 +15,11 @@
   X (ZB_V, "zb-v")                    /* two stages per device, there and back */    \
   X (DUALPIPE, "dualpipe")            /* two copies of the model, from both ends */  \
   X (DUALPIPEV, "dualpipev")          /* DualPipe folded: one copy, half the devices */
-#define LS_RECOMPUTE_MODES(X)                                                         \
-  X (NONE, "none")                                                                    \
-  X (SELECTIVE, "selective") /* the attention core, or named operations, run again */ \
-  X (FULL, "full")           /* layers are run again from their kept input */         \
+#define LS_RECOMPUTE_MODES(X)                                                          \
+  X (NONE, "none")                                                                     \
+  X (SELECTIVE, "selective") /* the attention core, or named operations, run again */  \
+  X (MATMULS, "matmuls")     /* all but attention and every other matmul runs again */ \
+  X (FULL, "full")           /* layers are run again from their kept input */          \
   X (FIT, "fit")             /* the least of these that fits in memory (recompute.h) */
 #define LS_RECOMPUTE_UNITS(X)                                                          \
   X (BLOCK, "block")         /* inputs kept every k layers; each layer is run again */ \

@@ -15,25 +15,32 @@ typedef struct {
   LsRecomputeMode recompute;
   gint64 every;
   gboolean sequence_parallel, overlap;
+  const char *software; /* NULL: the default one */
 } Case;
 
 static const Case cases[] = {
-    {"gpt2-medium", 1, 1, 1, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE},
-    {"gpt2-medium", 1, 2, 1, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE},
-    {"gpt2-medium", 1, 4, 1, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, FALSE, TRUE},
-    {"gpt2-medium", 1, 4, 1, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 4, FALSE, TRUE},
-    {"gpt2-medium", 1, 4, 1, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE},
-    {"gpt2-medium", 1, 4, 1, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, FALSE},
-    {"gpt2-medium", 1, 4, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE},
-    {"gpt2-medium", 1, 4, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, FALSE, TRUE},
-    {"llama2-7b", 1, 8, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE},
-    {"gpt2-medium", 2, 1, 2, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE},
-    {"gpt2-medium", 2, 1, 4, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, TRUE, TRUE},
-    {"gpt2-medium", 1, 2, 4, 1, LS_SCHEDULE_GPIPE, LS_RECOMPUTE_NONE, 1, FALSE, TRUE},
-    {"gpt2-medium", 4, 1, 2, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_SELECTIVE, 1, TRUE, TRUE},
-    {"llama2-7b", 2, 2, 2, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 2, TRUE, TRUE},
-    {"llama2-7b", 2, 2, 2, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, TRUE, TRUE},
-    {"resnet-50", 1, 8, 1, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE},
+    {"gpt2-medium", 1, 1, 1, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL},
+    {"gpt2-medium", 1, 2, 1, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL},
+    {"gpt2-medium", 1, 4, 1, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, FALSE, TRUE, NULL},
+    {"gpt2-medium", 1, 4, 1, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 4, FALSE, TRUE, NULL},
+    {"gpt2-medium", 1, 4, 1, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL},
+    {"gpt2-medium", 1, 4, 1, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, FALSE, NULL},
+    {"gpt2-medium", 1, 4, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL},
+    {"gpt2-medium", 1, 4, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, FALSE, TRUE, NULL},
+    {"llama2-7b", 1, 8, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL},
+    {"gpt2-medium", 2, 1, 2, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL},
+    {"gpt2-medium", 2, 1, 4, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, TRUE, TRUE, NULL},
+    {"gpt2-medium", 1, 2, 4, 1, LS_SCHEDULE_GPIPE, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL},
+    {"gpt2-medium", 4, 1, 2, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_SELECTIVE, 1, TRUE, TRUE, NULL},
+    {"llama2-7b", 2, 2, 2, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 2, TRUE, TRUE, NULL},
+    {"llama2-7b", 2, 2, 2, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, TRUE, TRUE, NULL},
+    {"llama2-7b", 1, 8, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_MATMULS, 1, FALSE, TRUE,
+     "pytorch-fsdp2"},
+    {"llama2-7b", 1, 8, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_MATMULS, 1, FALSE, TRUE,
+     "pytorch-fsdp2-eager"},
+    {"llama2-7b", 2, 2, 2, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, TRUE, TRUE,
+     "megatron-bridge"},
+    {"resnet-50", 1, 8, 1, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL},
 };
 
 static LsCluster *new_cluster (void) {
@@ -60,6 +67,8 @@ START_TEST (ledger_peak_is_what_the_model_says)
   LsJob *job = NULL;
   double ratio = 0;
 
+  if (c->software != NULL)
+    workload->software = ls_software_find (c->software, NULL);
   workload->layout = ls_layout (c->tensor, c->data, c->pipeline);
   workload->seq_len = 1024;
   workload->micro_batch = 2;

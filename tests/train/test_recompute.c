@@ -79,6 +79,77 @@ START_TEST (what_is_dropped_is_made_again)
 }
 END_TEST
 
+static LsWorkload *llama (const char *software, gboolean recomputes) {
+  LsWorkload *workload = ls_workload_new_default (ls_model_new_preset ("llama3-8b", NULL), 1);
+
+  workload->software = ls_software_find (software, NULL);
+  workload->attention = LS_ATTENTION_FLASH2;
+  workload->recompute.mode = recomputes ? LS_RECOMPUTE_MATMULS : LS_RECOMPUTE_NONE;
+  workload->seq_len = 8192;
+  workload->global_batch = 1;
+  ck_assert (ls_workload_resolve (workload, NULL));
+  return workload;
+}
+
+START_TEST (every_other_matmul_is_kept)
+/* Llama-3 8B, per token and layer: input h, queries h, values kv, attention h, gate f, in 16 bits; eager also the
+ * output h of the seventh matmul, which nobody reads. Without recompute h + h + (h + 2 kv) + h + h + h + 3 f, where
+ * the activation is fused, and one f more where not. Run again are the products for keys, projection and up,
+ * 2 (h kv + h^2 + h f) FLOPs per token, and no attention. Exact. */
+{
+  const gint64 h = 4096, kv = 1024, f = 14336, tokens = 8192, layers = 32;
+  const char *software = _i == 0 ? "pytorch-fsdp2" : "pytorch-fsdp2-eager";
+  g_autoptr (LsWorkload) all = llama (software, FALSE), some = llama (software, TRUE);
+  g_autoptr (LsStage) stage = ls_stage_new (some, 0, gpu ());
+  g_autoptr (LsChunks) chunks = ls_chunks_new (stage, &some->recompute);
+  const gint64 whole = 6 * h + 2 * kv + (3 + _i) * f, left = (3 + _i) * h + kv + f;
+
+  ck_assert_int_eq (kept (all) - kept (some), layers * tokens * 2 * (whole - left));
+  ck_assert_double_eq_tol (ls_chunks_recomputed_flops (chunks, some),
+                           2.0 * (double) (layers * tokens * (h * kv + h * h + h * f)), 1e3);
+}
+END_TEST
+
+START_TEST (all_kinds_of_blocks_can_keep_matmuls)
+/* Dropped = remade, whatever the block: GeLU, latent attention with routed experts, context ranks, scores kept by an
+ * unfused kernel. Attention itself runs again only where it keeps its scores. */
+{
+  static const struct {
+    const char *model;
+    LsAttention attention;
+    guint context;
+  } cases[] = {{"gpt-7.5b", LS_ATTENTION_FUSED_SOFTMAX, 1},
+               {"deepseek-v3", LS_ATTENTION_FLASH2, 1},
+               {"llama2-7b", LS_ATTENTION_FLASH2, 2},
+               {"mixtral-8x7b", LS_ATTENTION_FLASH2, 1}};
+  g_autoptr (LsWorkload) workload =
+      ls_workload_new_default (ls_model_new_preset (cases[_i].model, NULL), cases[_i].context);
+  g_autoptr (LsStage) stage = NULL;
+
+  workload->layout.context = cases[_i].context;
+  workload->layout.data = 1;
+  workload->attention = cases[_i].attention;
+  workload->recompute.mode = LS_RECOMPUTE_MATMULS;
+  workload->global_batch = 1;
+  ck_assert (ls_workload_resolve (workload, NULL));
+  stage = ls_stage_new (workload, 0, gpu ());
+  for (guint run = 0; run < stage->n_runs; run++) {
+    const LsLayerPlan *plan = stage->runs[run].plan;
+    gint64 dropped = 0, remade = 0;
+
+    for (guint i = 0; stage->runs[run].is_block && i < plan->n_forward; i++) {
+      dropped += ls_layer_op_dropped_bytes (plan, i);
+      remade += ls_layer_op_remade_bytes (plan, i);
+      if (plan->forward[i].kind == LS_KIND_ATTENTION)
+        ck_assert_int_eq (ls_layer_op_repeated (plan, i), _i == 0);
+      ck_assert_int_ge (ls_layer_op_dropped_bytes (plan, i), 0);
+    }
+    ck_assert_int_eq (dropped, remade);
+    ck_assert (dropped > 0 || !stage->runs[run].is_block);
+  }
+}
+END_TEST
+
 START_TEST (the_square_root_rule)
 /* 96 layers: k = round (sqrt 96) = 10: nine segments of ten and one of six. 100 layers: ten of ten. */
 {
@@ -203,6 +274,8 @@ int main (void) {
 
   tcase_add_loop_test (tcase, named_operations_drop_their_outputs, 0, 4);
   tcase_add_test (tcase, what_is_dropped_is_made_again);
+  tcase_add_loop_test (tcase, every_other_matmul_is_kept, 0, 2);
+  tcase_add_loop_test (tcase, all_kinds_of_blocks_can_keep_matmuls, 0, 4);
   tcase_add_loop_test (tcase, the_square_root_rule, 0, 2);
   tcase_add_test (tcase, the_curve_and_its_laws);
   tcase_add_test (tcase, fit_repeats_least);
