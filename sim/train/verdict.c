@@ -4,6 +4,8 @@
  *             in the same order; the first that fits is named. Each is what a user would write.
  * Cost:       one estimate of all stages per change.
  */
+#include <math.h>
+
 #include "base/assert.h"
 #include "train/memory.h"
 
@@ -126,6 +128,12 @@ static char *find_remedy (const LsWorkload *workload, const LsAccelerator *const
   return NULL;
 }
 
+/* So near to the limit that the count may be wrong about it. */
+static gboolean is_close (const LsMemoryEstimate *e) {
+  return fabs ((double) (e->capacity_bytes - e->reserved_bytes)) <
+         LS_MEMORY_ERROR * (double) e->reserved_bytes;
+}
+
 char *ls_memory_verdict (const LsWorkload *workload, const LsAccelerator *const *accelerators,
                          const LsMemoryEstimate *e) {
   GString *text = g_string_new (NULL);
@@ -146,6 +154,9 @@ char *ls_memory_verdict (const LsWorkload *workload, const LsAccelerator *const 
                             ls_memory_name ((LsMemoryKind) kind), GB (e->bytes[kind]));
   g_string_append_printf (text, " GB, allocator %.1f GB",
                           GB (e->reserved_bytes - e->allocated_bytes));
+  if (is_close (e))
+    g_string_append_printf (text, "; close: measured peaks differ from this count by up to %.0f %%",
+                            100 * LS_MEMORY_ERROR);
   if (e->fits)
     return g_string_free (text, FALSE);
   remedy = find_remedy (workload, accelerators);

@@ -142,6 +142,50 @@ START_TEST (korthikantis_figure_1)
 }
 END_TEST
 
+START_TEST (korthikantis_figure_7)
+/* Activations of a layer in per cent of those with tensor parallelism alone: Korthikanti et al. 2022, figure 7 (figures
+ * as in Calculon's validation at caa4b11), 22B and 530B on 8 tensor ranks: sequence parallelism, selective recompute,
+ * both, full recompute. The paper's bars count some bytes more than its formulas: 0.15 points. */
+{
+  static const struct {
+    const char *model;
+    gboolean sequence;
+    LsRecomputeMode mode;
+    double percent;
+  } rows[] = {{"gpt-22b", TRUE, LS_RECOMPUTE_NONE, 66.84},
+              {"gpt-22b", FALSE, LS_RECOMPUTE_SELECTIVE, 49.42},
+              {"gpt-22b", TRUE, LS_RECOMPUTE_SELECTIVE, 16.18},
+              {"gpt-22b", FALSE, LS_RECOMPUTE_FULL, 7.64},
+              {"gpt-529.6b", TRUE, LS_RECOMPUTE_NONE, 58.31},
+              {"gpt-529.6b", FALSE, LS_RECOMPUTE_SELECTIVE, 62.04},
+              {"gpt-529.6b", TRUE, LS_RECOMPUTE_SELECTIVE, 20.27},
+              {"gpt-529.6b", FALSE, LS_RECOMPUTE_FULL, 9.42}};
+  gint64 kept[2];
+
+  for (guint i = 0; i < 2; i++) {
+    LsModel *model = ls_model_new_preset (rows[_i].model, NULL);
+    g_autoptr (LsWorkload) workload = NULL;
+    g_autoptr (LsStage) stage = NULL;
+    LsMemoryWalk all, ends;
+
+    model->transformer.layers = 8;
+    workload = ls_workload_new_default (model, 8);
+    workload->layout = ls_layout (8, 1, 1);
+    workload->attention = LS_ATTENTION_FUSED_SOFTMAX;
+    workload->sequence_parallel = i > 0 && rows[_i].sequence;
+    workload->recompute.mode = i > 0 ? rows[_i].mode : LS_RECOMPUTE_NONE;
+    workload->seq_len = 2048;
+    ck_assert (ls_workload_resolve (workload, NULL));
+    stage = ls_stage_new (workload, 0, gpu ("a100-sxm-80gb"));
+    ls_memory_walk (stage, &workload->recompute, NULL, &all);
+    stage->runs[1].count = 0;
+    ls_memory_walk (stage, &workload->recompute, NULL, &ends);
+    kept[i] = all.kept - ends.kept;
+  }
+  ck_assert_double_eq_tol (100 * (double) kept[1] / (double) kept[0], rows[_i].percent, 0.15);
+}
+END_TEST
+
 /* A stage of n equal layers that save `inside` in one operation and keep `input` when recomputed. */
 static LsStage *synthetic_stage (guint n, gint64 input, gint64 inside) {
   LsStage *stage = g_new0 (LsStage, 1);
@@ -437,6 +481,25 @@ START_TEST (verdict_when_it_fits) {
 }
 END_TEST
 
+START_TEST (verdict_near_the_limit)
+/* Within LS_MEMORY_ERROR of the limit, on either side, the verdict says so; beyond it does not. */
+{
+  static const double limits[] = {0.89, 0.93, 1, 1.07, 1.11};
+  g_autoptr (LsWorkload) workload =
+      ls_workload_new_default (ls_model_new_preset ("gpt2-small", NULL), 1);
+  const LsAccelerator *accelerators[1] = {gpu ("h100-sxm-80gb")};
+  LsMemoryEstimate estimate;
+  g_autofree char *verdict = NULL;
+
+  ck_assert (ls_workload_resolve (workload, NULL));
+  ls_memory_fullest (workload, accelerators, &estimate);
+  estimate.capacity_bytes = (gint64) (limits[_i] * (double) estimate.reserved_bytes);
+  estimate.fits = estimate.reserved_bytes <= estimate.capacity_bytes;
+  verdict = ls_memory_verdict (workload, accelerators, &estimate);
+  ck_assert_int_eq (strstr (verdict, "; close: measured peaks differ") != NULL, _i > 0 && _i < 4);
+}
+END_TEST
+
 START_TEST (verdict_when_nothing_helps)
 /* GPT-3 on one GPU: 3 TB of states and no ranks to shard them over. */
 {
@@ -481,6 +544,7 @@ int main (void) {
   tcase_add_loop_test (tcase, zero_states_of_every_size, 0, 3);
   tcase_add_test (tcase, bytes_per_parameter_of_the_common_presets);
   tcase_add_loop_test (tcase, korthikantis_figure_1, 0, 4);
+  tcase_add_loop_test (tcase, korthikantis_figure_7, 0, 8);
   tcase_add_loop_test (tcase, recompute_on_a_chain, 0, 12);
   tcase_add_loop_test (tcase, recompute_on_blocks, 0, 4);
   tcase_add_test (tcase, selective_recompute_drops_the_core_only);
@@ -491,6 +555,7 @@ int main (void) {
   tcase_add_loop_test (tcase, runs_that_ran_fit, 0, 8);
   tcase_add_test (tcase, verdict_names_parts_and_a_remedy);
   tcase_add_test (tcase, verdict_when_it_fits);
+  tcase_add_loop_test (tcase, verdict_near_the_limit, 0, 5);
   tcase_add_test (tcase, verdict_when_nothing_helps);
   tcase_add_test (tcase, zero_3_buffers);
   suite_add_tcase (suite, tcase);
