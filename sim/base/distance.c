@@ -19,6 +19,16 @@ static gboolean begins (const char *word, const char *prefix) {
   return TRUE;
 }
 
+/* Is @word, of three letters or more, the beginning of a later part of @name? */
+static gboolean begins_part (const char *name, const char *word) {
+  if (strlen (word) < 3)
+    return FALSE;
+  for (const char *c = name; *c != '\0'; c++)
+    if ((fold (*c) == '-' || *c == '.' || *c == '/') && begins (c + 1, word))
+      return TRUE;
+  return FALSE;
+}
+
 /* Three rolling rows: the one being filled, the one before, and the one before that (swaps). */
 guint ls_distance (const char *a, const char *b) {
   gsize n = strlen (a), m = strlen (b);
@@ -54,7 +64,7 @@ static guint tolerance (gsize word, gsize candidate) {
 }
 
 const char *ls_nearest (const char *word, const char *const *candidates) {
-  const char *best = NULL, *extension = NULL;
+  const char *best = NULL, *extension = NULL, *part = NULL;
   guint best_distance = G_MAXUINT;
 
   if (word == NULL || word[0] == '\0' || candidates == NULL)
@@ -69,6 +79,8 @@ const char *ls_nearest (const char *word, const char *const *candidates) {
     if (extension == NULL && strlen (word) >= 3 && strlen (*candidates) >= 3 &&
         (begins (*candidates, word) || begins (word, *candidates)))
       extension = *candidates;
+    if (part == NULL && begins_part (*candidates, word))
+      part = *candidates;
   }
-  return best != NULL ? best : extension;
+  return best != NULL ? best : extension != NULL ? extension : part;
 }

@@ -71,7 +71,10 @@ char *ls_quantity_format (double value, LsDimension dimension);
  * compare. */
 char *ls_quantity_format_decimal (double value, LsDimension dimension);
 
-/* The same with as many digits as it takes to read back @value exactly (for prices and intensities,
+/* A plain number from 0 with its thousands apart: "1,234,568"; below 100 three significant digits. */
+char *ls_quantity_format_grouped (double value);
+
+/* The same as ls_quantity_format() with as many digits as it takes to read back @value exactly (for prices and intensities,
  * whose units are quotients, within one unit of the last place). */
 char *ls_quantity_format_exact (double value, LsDimension dimension);
 

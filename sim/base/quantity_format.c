@@ -121,6 +121,23 @@ char *ls_quantity_format_decimal (double value, LsDimension dimension) {
   return format_in (decimal_rung (value, dimension), value);
 }
 
+char *ls_quantity_format_grouped (double value) {
+  g_autofree char *digits = g_strdup_printf ("%.0f", value);
+  gsize n = strlen (digits);
+  GString *out = g_string_new (NULL);
+
+  if (value < 100) {
+    g_string_printf (out, "%.3g", value);
+    return g_string_free (out, FALSE);
+  }
+  for (gsize i = 0; i < n; i++) {
+    if (i > 0 && (n - i) % 3 == 0)
+      g_string_append_c (out, ',');
+    g_string_append_c (out, digits[i]);
+  }
+  return g_string_free (out, FALSE);
+}
+
 /* @scaled with the fewest digits that read back as @value, or NULL. */
 static char *shortest (double value, double scaled, const char *unit, LsDimension dimension) {
   char number[64];

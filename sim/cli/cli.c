@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
+#include "cli/scenario.h"
+#include "config/output.h"
 #include "config/position.h"
 
 /* Set once the line is parsed; before, --json and -q are looked for by eye, so that a faulty line
@@ -233,6 +235,28 @@ static void set_unknown_command (const char *name, GError **error) {
                near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+/* What is no option may be a key of the scenario: --tensor is workload.parallel.tensor. */
+static void hint_at_key (const LsCommand *command, GError **error) {
+  static const char unknown[] = "unknown option --";
+  g_autoptr (LsConfigSchema) schema = NULL;
+  g_autofree char *name = NULL, *path = NULL;
+
+  if (!command->takes_scenario || !error || !*error ||
+      !g_str_has_prefix ((*error)->message, unknown) || strstr ((*error)->message, "; "))
+    return;
+  name = g_strdelimit (g_strdup ((*error)->message + strlen (unknown)), "-", '_');
+  name[strcspn (name, "=")] = '\0';
+  schema = ls_scenario_schema ();
+  path = ls_config_find_key (schema, name);
+  if (path) {
+    g_autofree char *message =
+        g_strdup_printf ("%s; a scenario has such a key: --set %s=VALUE", (*error)->message, path);
+
+    g_clear_error (error);
+    g_set_error_literal (error, LS_ERROR, LS_ERROR_USAGE, message);
+  }
+}
+
 static int run_command (LsCli *cli, const char *name, const char *const *argv, GError **error) {
   const LsOption *tables[4];
 
@@ -248,8 +272,10 @@ static int run_command (LsCli *cli, const char *name, const char *const *argv, G
   }
   ls_command_tables (cli->command, tables);
   cli->args = ls_args_parse (tables, argv, error);
-  if (!cli->args)
+  if (!cli->args) {
+    hint_at_key (cli->command, error);
     return 2;
+  }
   apply_common (cli, argv);
   if (ls_args_has (cli->args, "help") || ls_args_has (cli->args, "short-help")) {
     g_autofree char *text = ls_help_text (cli->command, ls_args_has (cli->args, "help"));

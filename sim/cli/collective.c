@@ -294,6 +294,13 @@ static double gap_pct (double of, double beside) {
   return beside > 0 ? 100 * (of / beside - 1) : 0;
 }
 
+/* As it is shown with two decimals: never "-0.00". */
+static double shown_gap_pct (double of, double beside) {
+  double pct = gap_pct (of, beside);
+
+  return fabs (pct) < 0.005 ? 0 : pct;
+}
+
 static double mean_busbw (const Task *task, const GArray *lines) {
   double sum = 0;
 
@@ -334,10 +341,10 @@ static char *as_text (const Task *task, const GArray *lines) {
                             line->bytes, count_of (task, line), "float", redop_of (task->op),
                             task->root, 1e6 * seconds_of (line), algbw (task, line),
                             busbw (task, line), 1e6 * estimate->time_s,
-                            gap_pct (seconds_of (line), estimate->time_s));
+                            shown_gap_pct (seconds_of (line), estimate->time_s));
     if (both (task))
       g_string_append_printf (out, " %11.2f %7.2f", 1e6 * line->result.message_s,
-                              gap_pct (line->result.message_s, line->result.fluid_s));
+                              shown_gap_pct (line->result.message_s, line->result.fluid_s));
     g_string_append_printf (out, "  %-12s  %-8s  %8u\n",
                             estimate->algorithm ? estimate->algorithm : "-",
                             estimate->protocol ? estimate->protocol : "-", estimate->channels);

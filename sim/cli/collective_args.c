@@ -88,7 +88,8 @@ static gboolean add_range (GArray *sizes, const char *text, GError **error) {
   while (at <= (double) to) {
     gint64 bytes = (gint64) at;
     if (sizes->len == MOST_SIZES) {
-      g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "--sizes: the range %s has more than %d sizes",
+      g_set_error (error, LS_ERROR, LS_ERROR_USAGE,
+                   "--sizes: the range %s has more than %d sizes; a factor ends in x, as in 2x",
                    text, MOST_SIZES);
       return FALSE;
     }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/distance.h"
 #include "base/error.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
@@ -284,6 +285,19 @@ static gboolean is_known (const char *name) {
   return FALSE;
 }
 
+static void set_unknown (const char *name, GError **error) {
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autofree char *all = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (concepts); i++)
+    g_ptr_array_add (names, (gpointer) concepts[i].name);
+  g_ptr_array_add (names, NULL);
+  all = g_strjoinv (", ", (char **) names->pdata);
+  const char *near = ls_nearest (name, (const char *const *) names->pdata);
+  g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "no concept '%s'%s%s%s; there are %s", name,
+               near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", all);
+}
+
 static int run_concepts (LsCli *cli, GError **error) {
   const GPtrArray *words = ls_args_positional (cli->args);
   g_autoptr (GString) out = g_string_new (NULL);
@@ -294,8 +308,7 @@ static int run_concepts (LsCli *cli, GError **error) {
 
   for (guint i = 0; i < words->len && good; i++)
     if (!is_known (words->pdata[i])) {
-      g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "no concept '%s'; see 'lockstep concepts'",
-                   (const char *) words->pdata[i]);
+      set_unknown (words->pdata[i], error);
       good = FALSE;
     }
   if (json != NULL)

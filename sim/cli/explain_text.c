@@ -112,8 +112,9 @@ static void append_parts (GString *out, const LsExplanation *x) {
     done[best] = TRUE;
     if (x->of_job->parts_s[best] < 0.001 * x->step_s)
       break;
+    g_autofree char *name = g_strdelimit (g_strdup (ls_part_name ((LsPart) best)), "_", ' ');
     g_string_append_printf (out, "  %5.1f %%  %s\n", 100 * x->of_job->parts_s[best] / x->step_s,
-                            ls_part_name ((LsPart) best));
+                            name);
   }
   g_string_append_c (out, '\n');
 }

@@ -31,7 +31,7 @@ static void append_facts (GString *out, const LsListRow *row) {
     g_autofree char *value = fact_value (fact);
 
     /* Neighbours mostly share a source: it is written once, then " means the same. */
-    g_string_append_printf (out, "    %-26s %-14s ", fact->field, value);
+    g_string_append_printf (out, "    %-26s %-13s  ", fact->field, value);
     if (same)
       g_string_append (out, "\"\n");
     else
@@ -116,7 +116,7 @@ static int run_list (LsCli *cli, GError **error) {
   const GPtrArray *words = ls_args_positional (cli->args);
   const char *kind = words->len > 0 ? words->pdata[0] : "kinds of things";
   g_autoptr (GPtrArray) rows = NULL;
-  g_autoptr (GPtrArray) one = g_ptr_array_new ();
+  g_autoptr (GPtrArray) some = NULL;
   g_autofree char *text = NULL;
 
   if (words->len > 2) {
@@ -126,18 +126,15 @@ static int run_list (LsCli *cli, GError **error) {
   rows = words->len > 0 ? ls_listing_rows (kind, error) : ls_listing_kinds ();
   if (!rows)
     return 2;
-  if (words->len > 1) {
-    LsListRow *row = ls_listing_find (rows, kind, words->pdata[1], error);
-
-    if (!row)
-      return 2;
-    g_ptr_array_add (one, row);
-  }
+  if (words->len > 1)
+    some = ls_listing_choose (rows, kind, words->pdata[1], error);
+  if (words->len > 1 && !some)
+    return 2;
   if (cli->json)
-    text = as_json (kind, words->len > 1 ? one : rows);
+    text = as_json (kind, some ? some : rows);
   else
-    text = as_text (words->len > 1 ? one : rows, ls_args_has (cli->args, "names"),
-                    words->len > 1 || ls_args_has (cli->args, "verbose"));
+    text = as_text (some ? some : rows, ls_args_has (cli->args, "names"),
+                    (some && some->len == 1) || ls_args_has (cli->args, "verbose"));
   return ls_cli_write (cli, text, error) ? 0 : 2;
 }
 
@@ -149,7 +146,9 @@ const LsCommand ls_command_list = {
         "Without KIND, lists the kinds. With NAME (or an alias) that row, and with "
         "--verbose all of them, are shown with every number, its source and how well it "
         "is known: found (read there), recalled (general knowledge), derived, fitted (to "
-        "named measurements) or assumed; \" means the source of the line before.",
+        "named measurements) or assumed; \" means the source of the line before. A NAME that is a "
+        "part "
+        "of several names lists those, and a key those below it.",
     .examples = "accelerators that a scenario may name\tlockstep list gpus\n"
                 "what the numbers of one rest on\tlockstep list gpus h100\n"
                 "where the numbers of network cards come from\tlockstep list nics --verbose\n"

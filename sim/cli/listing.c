@@ -343,6 +343,28 @@ static GPtrArray *distribution_rows (void) {
   return rows;
 }
 
+static void add_repair (LsListRow *row, const char *field, double median_h, const char *source) {
+  LsFact repair = {.field = field,
+                   .value = 3600 * median_h,
+                   .dimension = LS_DIMENSION_TIME,
+                   .status = LS_FACT_FOUND,
+                   .source = source};
+
+  g_array_append_val (row->facts, repair);
+}
+
+/* Median times of repair: of all causes, and of those that have their own. */
+static void add_repairs (LsListRow *row, const LsFaultPreset *preset) {
+  add_repair (row, "repair", preset->repair_median_h, preset->repair_source);
+  for (guint c = 0; c < preset->n_causes; c++) {
+    g_autofree char *field = g_strconcat (preset->causes[c].name, ", repair", NULL);
+
+    if (preset->causes[c].repair_median_h > 0)
+      add_repair (row, g_intern_string (field), preset->causes[c].repair_median_h,
+                  preset->repair_source);
+  }
+}
+
 /* Published failure rates, cause by cause, as mean lifetimes of a component. */
 static GPtrArray *fault_rows (void) {
   GPtrArray *rows = rows_new ();
@@ -351,7 +373,9 @@ static GPtrArray *fault_rows (void) {
     const LsFaultPreset *preset = ls_fault_preset_get (i);
     LsListRow *row = add (rows, preset->name, preset->summary);
 
-    row->notes = g_strdup (preset->source);
+    row->notes = g_strdup ("mean time between failures of one such component (GPU, node, ...; of "
+                           "the whole job for software); repair times are lognormal: median here, "
+                           "with their own one where a cause has it");
     for (guint c = 0; c < preset->n_causes; c++) {
       LsFailureSource source = ls_fault_preset_source (preset, c, preset->gpus_per_node);
       LsFact lifetime = {.field = preset->causes[c].name,
@@ -361,7 +385,7 @@ static GPtrArray *fault_rows (void) {
                          .source = preset->source};
       g_array_append_val (row->facts, lifetime);
     }
-    add_source (row, "repair", "lognormal, by cause where it is published", preset->repair_source);
+    add_repairs (row, preset);
   }
   return rows;
 }
@@ -443,18 +467,43 @@ GPtrArray *ls_listing_rows (const char *kind, GError **error) {
   return NULL;
 }
 
-LsListRow *ls_listing_find (const GPtrArray *rows, const char *kind, const char *name,
-                            GError **error) {
+static const LsListRow *find (const GPtrArray *rows, const char *kind, const char *name) {
   const LsCatalogue *catalogue = ls_catalogue_find (kind);
   int found = catalogue ? ls_catalogue_row (catalogue, name) : -1;
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
-  const char *near;
 
   for (guint i = 0; i < rows->len && found < 0; i++)
     if (g_ascii_strcasecmp (((LsListRow *) rows->pdata[i])->name, name) == 0)
       found = (int) i;
-  if (found >= 0)
-    return rows->pdata[found];
+  return found >= 0 ? rows->pdata[found] : NULL;
+}
+
+/* Adds rows below the key @name ("cost.gpu" below "cost"), or all that have @name in theirs. */
+static void add_related (GPtrArray *out, const GPtrArray *rows, const char *name, gboolean below) {
+  g_autofree char *part = g_ascii_strdown (name, -1);
+  gsize length = strlen (part);
+
+  for (guint i = 0; i < rows->len; i++) {
+    g_autofree char *whole = g_ascii_strdown (((LsListRow *) rows->pdata[i])->name, -1);
+
+    if (below ? g_str_has_prefix (whole, part) && whole[length] == '.'
+              : length >= 2 && strstr (whole, part) != NULL)
+      g_ptr_array_add (out, rows->pdata[i]);
+  }
+}
+
+GPtrArray *ls_listing_choose (const GPtrArray *rows, const char *kind, const char *name,
+                              GError **error) {
+  g_autoptr (GPtrArray) out = g_ptr_array_new ();
+  const LsListRow *row = find (rows, kind, name);
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  const char *near;
+
+  if (row != NULL)
+    g_ptr_array_add (out, (gpointer) row);
+  if (row == NULL || g_str_equal (kind, "keys"))
+    add_related (out, rows, name, row != NULL);
+  if (out->len > 0)
+    return g_steal_pointer (&out);
   for (guint i = 0; i < rows->len; i++)
     g_ptr_array_add (names, ((LsListRow *) rows->pdata[i])->name);
   g_ptr_array_add (names, NULL);

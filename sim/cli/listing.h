@@ -24,8 +24,10 @@ GPtrArray *ls_listing_kinds (void);
 /* The rows of a kind, in their own order; NULL and LS_ERROR_USAGE with a suggestion for an unknown
  * one (transfer full). */
 GPtrArray *ls_listing_rows (const char *kind, GError **error);
-/* The row that @name or an alias means; NULL and LS_ERROR_USAGE with a suggestion when there is none. */
-LsListRow *ls_listing_find (const GPtrArray *rows, const char *kind, const char *name,
-                            GError **error);
+/* The row that @name or an alias means, with the keys below it when it is a key; else the rows whose
+ * names have @name in them (transfer container). NULL and LS_ERROR_USAGE with a suggestion when there
+ * are none. */
+GPtrArray *ls_listing_choose (const GPtrArray *rows, const char *kind, const char *name,
+                              GError **error);
 
 G_END_DECLS

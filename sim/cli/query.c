@@ -171,9 +171,11 @@ static int run_sql (LsCli *cli, const char *path, const char *sql, GError **erro
     g_set_error_literal (error, LS_ERROR, LS_ERROR_IO, "standard output: cannot write");
     return 1;
   }
-  if (result.n_rows == 0 && without_operations (database))
-    ls_cli_note (cli,
-                 "(no rows: this trace holds no operations; a run with --trace ops records them)");
+  if (result.n_rows == 0)
+    ls_cli_note (cli, without_operations (database)
+                          ? "(no rows: this trace holds no operations; a run with --trace ops "
+                            "records them)"
+                          : "(no rows)");
   if (result.cut)
     ls_cli_note (cli, "(more rows; --limit %" G_GINT64_FORMAT " cut them)", how.limit);
   return 0;

@@ -26,7 +26,7 @@
 
 static const LsOption options[] = {
     {"trace", 0, LS_OPTION_STRING, "LEVEL", "none, steps, ops or messages (the key trace.level)",
-     "none steps ops"},
+     "none steps ops messages"},
     {"ranks", 0, LS_OPTION_STRING, "RANKS",
      "ranks with a row per operation: all, or as in 0-7,16 (the key trace.ranks)", NULL},
     {"fold", 0, LS_OPTION_STRING, "HOW",
@@ -245,16 +245,26 @@ static int dry_run (LsCli *cli, Run *run, GError **error) {
     g_autofree char *bytes = ls_quantity_format ((double) size.bytes, LS_DIMENSION_BYTES);
     g_autofree char *time = ls_quantity_format (seconds, LS_DIMENSION_TIME);
 
-    text = g_strdup_printf ("events     %" G_GINT64_FORMAT " operations of %u ranks\n"
-                            "database   about %s, %" G_GINT64_FORMAT " rows of operations\n"
+    g_autofree char *all = ls_quantity_format_grouped ((double) operations);
+    g_autofree char *rows = ls_quantity_format_grouped ((double) size.events);
+
+    text = g_strdup_printf ("events     %s operations of %u ranks\n"
+                            "database   about %s, %s rows of operations\n"
                             "time       about %s on this machine\n",
-                            operations, ls_simulation_n_ranks (run->simulation), bytes, size.events,
-                            time);
+                            all, ls_simulation_n_ranks (run->simulation), bytes, rows, time);
   }
   return ls_cli_write (cli, text, error) ? 0 : 2;
 }
 
 /* --- the run ------------------------------------------------------------------------------------ */
+
+static double usd_per_s (const Run *run, guint job) {
+  const LsScenario *scenario = run->scenario;
+
+  return scenario->cost == NULL ? 0
+                                : ls_cost_job_usd_per_s (scenario->cost, scenario->cluster,
+                                                         scenario->jobs[job].workload);
+}
 
 static gboolean start_recording (LsCli *cli, Run *run, GError **error) {
   LsRecorder *recorder;
@@ -284,6 +294,8 @@ static gboolean start_recording (LsCli *cli, Run *run, GError **error) {
   ls_recorder_set_text (recorder, "version", LS_VERSION);
   ls_recorder_set_text (recorder, "name", run->scenario->name);
   ls_recorder_set_integer (recorder, "seed", (gint64) run->scenario->seed);
+  if (run->n_jobs == 1 && usd_per_s (run, 0) > 0)
+    ls_recorder_set_real (recorder, "usd_per_s", usd_per_s (run, 0));
   return TRUE;
 }
 
@@ -335,12 +347,29 @@ static guint n_steps (const Run *run) {
   return sum;
 }
 
+/* What the jobs cost by the second and, where no campaign follows that costs more, in all. */
+static void price (const Run *run, LsSummary *summary) {
+  if (summary->n_jobs == 0)
+    summary->usd_per_s = usd_per_s (run, 0);
+  summary->cost_usd = summary->usd_per_s * (summary->end_s - summary->start_s);
+  for (guint j = 0; j < summary->n_jobs; j++) {
+    LsSummary *job = summary->jobs[j];
+
+    job->usd_per_s = usd_per_s (run, j);
+    job->cost_usd = job->usd_per_s * (job->end_s - job->start_s);
+    summary->cost_usd += job->cost_usd;
+  }
+  if (run->scenario->campaign != NULL)
+    summary->cost_usd = 0;
+}
+
 static LsSummary *make_summary (LsCli *cli, Run *run) {
   LsSummary *summary;
 
   if (n_steps (run) == 0)
     return NULL;
   summary = ls_summary_new (run->simulation);
+  price (run, summary);
   summary->version = g_strdup (LS_VERSION);
   summary->trace = g_strdup (run->path);
   if (ls_config_has (run->scenario->config, "title"))

@@ -349,6 +349,32 @@ static void text_interval (GString *out, const LsCampaignOutcome *outcome) {
       interval, 100 * advice.share, optimum, 100 * advice.optimum_share);
 }
 
+/* What the time was for. */
+static void text_tokens (GString *out, const LsCampaignOutcome *outcome) {
+  double tokens = estimate (outcome, kept_tokens, 0).mean;
+  g_autofree char *steps = ls_quantity_format_grouped (estimate (outcome, kept_steps, 0).mean);
+  g_autofree char *count = ls_quantity_format (tokens, LS_DIMENSION_COUNT);
+
+  if (tokens > 0)
+    g_string_append_printf (out, "trained     %s tokens in %s steps that are kept\n", count, steps);
+  else
+    g_string_append_printf (out, "trained     %s steps that are kept\n", steps);
+}
+
+static void text_cost (GString *out, const LsCampaignOutcome *outcome) {
+  double tokens = estimate (outcome, kept_tokens, 0).mean;
+
+  if (outcome->scenario->cost == NULL)
+    return;
+  g_autofree char *all = ls_quantity_format_grouped (cost_usd (outcome));
+  g_string_append_printf (out, "\ncost        %s USD", all);
+  if (tokens > 0) {
+    g_autofree char *each =
+        ls_quantity_format (cost_usd (outcome) / tokens * 1e6, LS_DIMENSION_MONEY);
+    g_string_append_printf (out, ", %s per million tokens kept", each);
+  }
+}
+
 char *ls_campaign_outcome_text (const LsCampaignOutcome *outcome) {
   const LsCampaignSpec *spec = &outcome->scenario->campaign->spec;
   GString *out = g_string_new ("\n");
@@ -371,12 +397,13 @@ char *ls_campaign_outcome_text (const LsCampaignOutcome *outcome) {
   if (stops.mean > 0)
     text_causes (out, outcome);
   text_interval (out, outcome);
-  g_string_append_printf (out, "GPU hours   %.0f", estimate (outcome, gpu_hours, 0).mean);
+  text_tokens (out, outcome);
+  g_autofree char *hours = ls_quantity_format_grouped (estimate (outcome, gpu_hours, 0).mean);
+  g_string_append_printf (out, "GPU hours   %s", hours);
   if (spec->spares > 0)
     g_string_append_printf (out, ", %.2f spare nodes idle on average",
                             estimate (outcome, idle_spares, 0).mean);
-  if (outcome->scenario->cost != NULL)
-    g_string_append_printf (out, "\ncost        %.0f USD", cost_usd (outcome));
+  text_cost (out, outcome);
   g_string_append_printf (out, "\n            steps of %u state%s of health were simulated\n",
                           outcome->states, outcome->states == 1 ? "" : "s");
   return g_string_free (out, FALSE);

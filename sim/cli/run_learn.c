@@ -22,7 +22,13 @@ LsRunLearn *ls_run_learn_new (const LsScenario *scenario, const char *policy, gu
     return NULL;
   learn->learning = ls_learning_new (scenario->learn, learn->task, scenario->name, policy, workers,
                                      shards, scenario->seed, 0, error);
-  return learn->learning ? g_steal_pointer (&learn) : NULL;
+  if (!learn->learning)
+    return NULL;
+  if (scenario->cost != NULL && scenario->campaign == NULL)
+    ls_learning_set_price (
+        learn->learning,
+        ls_cost_job_usd_per_s (scenario->cost, scenario->cluster, scenario->workload));
+  return g_steal_pointer (&learn);
 }
 
 LsRunLearn *ls_run_learn_new_sync (const LsScenario *scenario, GError **error) {

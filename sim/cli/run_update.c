@@ -23,6 +23,7 @@ typedef struct {
   LsRunLearn *learn;            /* NULL without a learn section */
   LsUpdateFailures *failures;   /* NULL: no worker fails */
   char *path;
+  double usd_per_s; /* of all workers; 0: no price is given */
 } Updates;
 
 static void updates_clear (Updates *u) {
@@ -56,6 +57,8 @@ static gboolean start_recording (LsCli *cli, Updates *u, const LsScenario *scena
   ls_recorder_set_text (recorder, "version", LS_VERSION);
   ls_recorder_set_text (recorder, "name", scenario->name);
   ls_recorder_set_integer (recorder, "seed", (gint64) scenario->seed);
+  if (u->usd_per_s > 0)
+    ls_recorder_set_real (recorder, "usd_per_s", u->usd_per_s);
   return TRUE;
 }
 
@@ -74,7 +77,7 @@ static gboolean start_learning (Updates *u, const LsScenario *scenario, GError *
 }
 
 static char *summary_json (LsCli *cli, Updates *u, gboolean lasting) {
-  char *json = ls_update_summary_json (cli, u->run, u->path, lasting);
+  char *json = ls_update_summary_json (cli, u->run, u->path, lasting, u->usd_per_s);
 
   if (u->learn == NULL)
     return json;
@@ -147,7 +150,7 @@ static void show (LsCli *cli, Updates *u, const LsScenario *scenario) {
   } else if (!cli->quiet) {
     GStatBuf status;
     gint64 bytes = u->path != NULL && g_stat (u->path, &status) == 0 ? (gint64) status.st_size : 0;
-    g_autofree char *own = ls_update_summary_text (u->run, title, u->path, bytes);
+    g_autofree char *own = ls_update_summary_text (u->run, title, u->path, bytes, u->usd_per_s);
 
     text = u->learn != NULL ? ls_run_learn_extend_text (u->learn, own) : g_strdup (own);
   }
@@ -233,6 +236,8 @@ int ls_run_updates (LsCli *cli, const LsScenario *scenario, const LsRecorderOpti
   u.run = ls_update_run_new (scenario->cluster, scenario->workload, scenario->seed, error);
   if (u.run == NULL)
     return 1;
+  if (scenario->cost != NULL)
+    u.usd_per_s = ls_cost_job_usd_per_s (scenario->cost, scenario->cluster, scenario->workload);
   if (scenario->failures != NULL)
     u.failures = ls_update_failures_new (scenario->failures->sources,
                                          scenario->failures->spec.n_sources, u.run);

@@ -173,7 +173,8 @@ static void put_counts (LsJson *json, LsUpdateRun *run, const LsUpdateTotals *t)
   ls_json_close (json);
 }
 
-char *ls_update_summary_json (LsCli *cli, LsUpdateRun *run, const char *path, gboolean lasting) {
+char *ls_update_summary_json (LsCli *cli, LsUpdateRun *run, const char *path, gboolean lasting,
+                              double usd_per_s) {
   LsJson *json = ls_json_new ();
   LsUpdate *update = ls_update_run_update (run);
   LsUpdateTotals t = ls_update_totals (update);
@@ -189,6 +190,10 @@ char *ls_update_summary_json (LsCli *cli, LsUpdateRun *run, const char *path, gb
   ls_json_string (json, "policy", ls_update_spec (update)->policy->name);
   ls_json_number (json, "run_time_s", end_s (run));
   put_counts (json, run, &t);
+  if (usd_per_s > 0) {
+    ls_json_number (json, "usd_per_h", 3600 * usd_per_s);
+    ls_json_number (json, "cost_usd", usd_per_s * end_s (run));
+  }
   put_staleness (json, run, &t);
   if (t.left > 0)
     ls_json_integer (json, "failures", (gint64) t.left);
@@ -261,7 +266,16 @@ static void put_time (GString *out, LsUpdateRun *run) {
   }
 }
 
-char *ls_update_summary_text (LsUpdateRun *run, const char *title, const char *path, gint64 bytes) {
+static void put_cost (GString *out, LsUpdateRun *run, double usd_per_s) {
+  g_autofree char *hour = ls_quantity_format_grouped (3600 * usd_per_s);
+  g_autofree char *all = ls_quantity_format (usd_per_s * end_s (run), LS_DIMENSION_MONEY);
+
+  if (usd_per_s > 0)
+    put_line (out, "cost", "%s USD/h: %s in all", hour, all);
+}
+
+char *ls_update_summary_text (LsUpdateRun *run, const char *title, const char *path, gint64 bytes,
+                              double usd_per_s) {
   GString *out = g_string_new (NULL);
   LsUpdate *update = ls_update_run_update (run);
   const LsUpdateSpec *spec = ls_update_spec (update);
@@ -279,6 +293,7 @@ char *ls_update_summary_text (LsUpdateRun *run, const char *title, const char *p
             (double) t.updates / end_s (run));
   put_line (out, "samples", "%" G_GINT64_FORMAT " used: %.4g per second", used_samples (run, &t),
             (double) used_samples (run, &t) / end_s (run));
+  put_cost (out, run, usd_per_s);
   if (spec->policy->local)
     put_line (out, "gradients", "%" G_GUINT64_FORMAT " local steps", t.local);
   else

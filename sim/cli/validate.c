@@ -100,7 +100,7 @@ static void note_summary (LsCli *cli, const LsPredictionTable *table) {
         cli,
         "  %-20s count %3u, mean absolute %5.1f %%, mean signed %+6.1f %%, worst %+6.1f %% (%s)",
         what, s->count, s->mean_absolute_pct, s->mean_signed_pct, s->worst_pct, s->worst_row);
-    if (s->constant_mfu > 0)
+    if (s->constant_mfu > 0 && s->count > 1) /* one row is met by one constant */
       ls_cli_note (cli,
                    "  %-20s the best single MFU for these rows, %.1f %%, has mean absolute %.1f %%",
                    "", 100 * s->constant_mfu, s->constant_mfu_pct);
@@ -315,6 +315,8 @@ static int run_validate (LsCli *cli, GError **error) {
   if (!ls_cli_write (cli, text, error))
     return 2;
   for (guint i = 0; i < tables->len && !scenarios; i++) {
+    if (how.only != NULL && ((LsPredictionTable *) tables->pdata[i])->rows->len == 0)
+      continue;
     note_summary (cli, tables->pdata[i]);
     note_classes (cli, tables->pdata[i]);
     note_differences (cli, tables->pdata[i]);

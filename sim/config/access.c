@@ -240,8 +240,10 @@ char *ls_config_get_file (LsConfig *config, const char *path) {
   LsConfigFound found = use (config, path);
   const LsConfigKey *row = row_of (found, path);
 
-  if (found.node != NULL && found.node->valid)
+  if (found.node != NULL && found.node->valid) {
+    found.node->file = TRUE;
     return ls_config_resolve_file (found.node->position, found.node->text);
+  }
   return g_strdup (row->default_text);
 }
 

@@ -96,7 +96,8 @@ static void check_scalar (Check *c, LsConfigNode *node, const LsConfigKey *row) 
   node->valid = TRUE;
   node->number = value.number;
   node->percent = value.percent;
-  if (row->type == LS_CONFIG_FILE && !value.word)
+  node->file = row->type == LS_CONFIG_FILE && !value.word;
+  if (node->file)
     check_file (c, node);
 }
 

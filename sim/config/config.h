@@ -102,7 +102,8 @@ const char *ls_config_get_string (LsConfig *config, const char *path);
 gboolean ls_config_is_word (LsConfig *config, const char *path, const char *word);
 /* Is a value with LS_CONFIG_OR_PERCENT given as a share? get_quantity then yields 0.5 for 50 %. */
 gboolean ls_config_is_percent (LsConfig *config, const char *path);
-/* A FILE, resolved relative to the file that names it (transfer full). */
+/* A FILE, resolved relative to the file that names it (transfer full); what is written of the
+ * scenario (ls_config_to_yaml) then has its absolute name. */
 char *ls_config_get_file (LsConfig *config, const char *path);
 /* Length of a list (0 when absent); items are read as "PATH.0", "PATH.1", ... */
 guint ls_config_get_length (LsConfig *config, const char *path);

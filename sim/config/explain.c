@@ -14,8 +14,9 @@
 
 /* Facts about a key in the order in which they are shown. */
 typedef struct {
-  GPtrArray *names;  /* static strings */
-  GPtrArray *values; /* owned */
+  GPtrArray *names;        /* static strings */
+  GPtrArray *values;       /* owned */
+  const LsSchemaNode *map; /* whose keys are shown; NULL: of no map */
 } Facts;
 
 static void add_fact (Facts *facts, const char *name, const char *value) {
@@ -102,6 +103,7 @@ static void add_keys (Facts *facts, const LsSchemaNode *node) {
     g_string_append_printf (list, "%s%s", i > 0 ? ", " : "",
                             ((const LsSchemaNode *) children->pdata[i])->name);
   add_fact (facts, "keys", list->str);
+  facts->map = node;
   if (ls_schema_star (node) != NULL && !ls_schema_is_list (node))
     add_fact (facts, "names", "chosen by you");
 }
@@ -140,6 +142,26 @@ static Facts *collect (const LsConfigSchema *schema, LsConfig *config, const cha
   return g_steal_pointer (&facts);
 }
 
+/* The keys of a map, a line each. */
+static void append_keys (GString *out, const LsSchemaNode *map) {
+  const GPtrArray *children = ls_schema_children (map);
+  int width = 0;
+
+  if (children->len > 0)
+    g_string_append (out, "  keys\n");
+  for (guint i = 0; i < children->len; i++)
+    width = MAX (width, (int) strlen (((const LsSchemaNode *) children->pdata[i])->name));
+  for (guint i = 0; i < children->len; i++) {
+    const LsSchemaNode *child = children->pdata[i];
+    const char *meaning = child->row != NULL ? child->row->meaning : NULL;
+
+    if (meaning != NULL)
+      g_string_append_printf (out, "    %-*s  %s\n", width, child->name, meaning);
+    else
+      g_string_append_printf (out, "    %s\n", child->name);
+  }
+}
+
 char *ls_config_explain (const LsConfigSchema *schema, LsConfig *config, const char *path,
                          GError **error) {
   g_autoptr (Facts) facts = collect (schema, config, path, error);
@@ -150,8 +172,11 @@ char *ls_config_explain (const LsConfigSchema *schema, LsConfig *config, const c
   out = g_string_new (path);
   g_string_append_c (out, '\n');
   for (guint i = 0; i < facts->names->len; i++)
-    g_string_append_printf (out, "  %-14s%s\n", (const char *) facts->names->pdata[i],
-                            (const char *) facts->values->pdata[i]);
+    if (strcmp (facts->names->pdata[i], "keys") != 0)
+      g_string_append_printf (out, "  %-14s%s\n", (const char *) facts->names->pdata[i],
+                              (const char *) facts->values->pdata[i]);
+  if (facts->map != NULL)
+    append_keys (out, facts->map);
   return g_string_free (out, FALSE);
 }
 

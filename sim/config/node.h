@@ -58,6 +58,7 @@ struct LsConfigNode {
   gboolean valid;   /* the value is legal for its key */
   gboolean used;    /* some part has read it */
   gboolean percent; /* a quantity written as a share */
+  gboolean file;    /* names a file, relative to the one that holds it */
   double number;    /* scalar of a numeric key: the value in its base unit */
 };
 

@@ -30,6 +30,9 @@ char *ls_config_explain (const LsConfigSchema *schema, LsConfig *config, const c
 char *ls_config_explain_json (const LsConfigSchema *schema, LsConfig *config, const char *path,
                               GError **error);
 
+/* The path of the key called @name that is nearest to the top, NULL when there is none. */
+char *ls_config_find_key (const LsConfigSchema *schema, const char *name);
+
 /* Full paths that start with @prefix, sorted, for completion (g_strfreev). With @config, `*` is
  * replaced by the names that it has. */
 char **ls_config_complete (const LsConfigSchema *schema, const LsConfig *config,

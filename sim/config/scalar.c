@@ -8,6 +8,7 @@
  */
 #include "config/scalar.h"
 
+#include "config/check.h"
 #include "config/text.h"
 #include "config/value.h"
 
@@ -112,10 +113,24 @@ static Form form_of (const LsConfigNode *node, const LsConfigKey *row, double *n
   return row->type == LS_CONFIG_BOOLEAN ? AS_BOOLEAN : AS_NUMBER;
 }
 
+/* The name of a file as it reads from any folder: what is written here is kept elsewhere, beside
+ * results or in a trace. */
+static void write_file (GString *out, const LsConfigNode *node,
+                        void (*write_text) (GString *, const char *)) {
+  g_autofree char *name = ls_config_resolve_file (node->position, node->text);
+  g_autofree char *absolute = g_canonicalize_filename (name, NULL);
+
+  write_text (out, absolute);
+}
+
 static void write_scalar (GString *out, const LsConfigNode *node, const LsConfigKey *row,
                           void (*write_text) (GString *, const char *)) {
   double number = 0;
 
+  if (node->file) {
+    write_file (out, node, write_text);
+    return;
+  }
   switch (form_of (node, row, &number)) {
   case AS_NUMBER:
     append_number (out, number);

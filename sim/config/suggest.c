@@ -7,6 +7,7 @@
 #include "config/suggest.h"
 
 #include "base/distance.h"
+#include "config/output.h"
 #include "config/path.h"
 
 #include <string.h>
@@ -50,6 +51,12 @@ static const LsSchemaNode *find_anywhere (const LsSchemaNode *root, const char *
   for (guint depth = 1; depth <= DEPTH_MAX && found == NULL; depth++)
     found = find_at (root, name, depth);
   return found;
+}
+
+char *ls_config_find_key (const LsConfigSchema *schema, const char *name) {
+  const LsSchemaNode *found = find_anywhere (ls_schema_root (schema), name);
+
+  return found != NULL ? ls_schema_path (found) : NULL;
 }
 
 char *ls_config_list_keys (const LsSchemaNode *map) {

@@ -275,6 +275,10 @@ LsCampaignPlan *ls_campaign_plan_new (LsConfig *config, LsConfigErrors *errors,
   plan->names = g_ptr_array_new_with_free_func (g_free);
   plan->spec.gpus_per_node = node->gpus;
   read_sources (config, errors, node, plan);
+  if (!ls_config_has (config, "faults.preset") && !ls_config_has (config, "faults.failures"))
+    ls_config_warning_at (config, errors, "campaign",
+                          "nothing fails in this campaign; faults.preset or faults.failures say "
+                          "what does ('lockstep list faults')");
   read_until (config, errors, &plan->spec, workload);
   read_checkpoint (config, plan);
   read_recovery (config, errors, plan);

@@ -27,12 +27,14 @@ double ls_head_logistic (const LsDataset *data, const guint32 *rows, gsize n, gs
 
   (void) outputs;
   for (gsize i = 0; i < n; i++) {
-    const double sign = data->label[rows[i]] == 1 ? 1 : -1, margin = sign * z[i];
+    const gboolean one = data->label[rows[i]] == 1;
+    const double sign = one ? 1 : -1, margin = sign * z[i];
     const double e = exp (-fabs (margin));
 
     /* log (1 + exp (-m)) without overflow */
     loss += (margin < 0 ? -margin : 0) + log1p (e);
-    right += margin > 0 ? 1 : 0;
+    /* Of equals the first, as in softmax. */
+    right += (one ? z[i] > 0 : z[i] <= 0) ? 1 : 0;
     if (d_z != NULL)
       d_z[i] = -sign * (margin < 0 ? 1 / (1 + e) : e / (1 + e)) * scale / (double) n;
   }

@@ -44,11 +44,8 @@ LsCost *ls_cost_new (LsConfig *config, LsConfigErrors *errors, const LsCluster *
     ls_config_no_effect (config, "cost.spares_billed", "no price of GPU time is given");
     return NULL;
   }
-  if (!ls_config_has (config, "campaign")) {
-    ls_config_no_effect (config, "cost.gpu", "prices are of campaigns, and there is none");
+  if (!ls_config_has (config, "campaign"))
     ls_config_no_effect (config, "cost.spares_billed", "there is no campaign");
-    return NULL;
-  }
   g_auto (GStrv) names = ls_config_get_names (config, "cost.gpu");
   cost->n_groups = ls_cluster_n_groups (cluster);
   cost->usd_per_gpu_s = g_new0 (double, MAX (cost->n_groups, 1u));
@@ -66,7 +63,8 @@ LsCost *ls_cost_new (LsConfig *config, LsConfigErrors *errors, const LsCluster *
                         cost->n_groups > 1 ? " and others" : "");
     good = FALSE;
   }
-  cost->spares_billed = ls_config_get_bool (config, "cost.spares_billed");
+  if (ls_config_has (config, "campaign"))
+    cost->spares_billed = ls_config_get_bool (config, "cost.spares_billed");
   return good ? g_steal_pointer (&cost) : NULL;
 }
 

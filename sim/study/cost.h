@@ -2,7 +2,8 @@
  *
  * Model:      GPU-hours x price of the group that the GPUs belong to; of a MIG instance its share of the
  *             memory slices. Spare nodes of a campaign cost as the
- *             job's first group does, unless they are not billed.
+ *             job's first group does, unless they are not billed. A run of steps or updates costs the time
+ *             that it takes; GPUs on which nothing runs are not counted.
  * Left out:   storage, power and carbon (known keys, "not yet").
  *
  * Ownership: a cost owns its prices.

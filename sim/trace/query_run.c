@@ -79,6 +79,11 @@ static gboolean check_format (LsTraceDatabase *database, GError **error) {
   return FALSE;
 }
 
+static gboolean is_scenario (const char *path) {
+  return g_str_has_suffix (path, ".yaml") || g_str_has_suffix (path, ".yml") ||
+         g_str_has_suffix (path, ".json");
+}
+
 LsTraceDatabase *ls_trace_database_open (const char *path, GError **error) {
   if (g_access (path, R_OK) != 0 || g_file_test (path, G_FILE_TEST_IS_DIR)) {
     int saved = g_file_test (path, G_FILE_TEST_IS_DIR) ? EISDIR : errno;
@@ -93,6 +98,11 @@ LsTraceDatabase *ls_trace_database_open (const char *path, GError **error) {
     /* Its writer was killed within a transaction: undoing that needs to write, once. */
     try_open (database, SQLITE_OPEN_READWRITE);
     rc = try_open (database, SQLITE_OPEN_READONLY);
+  }
+  if (rc == SQLITE_NOTADB && is_scenario (database->path)) {
+    g_set_error (error, LS_ERROR, LS_ERROR_USAGE,
+                 "%s: a scenario and no trace; 'lockstep run' makes one of it", database->path);
+    return NULL;
   }
   if (rc != SQLITE_OK) {
     g_set_error (error, LS_ERROR, rc == SQLITE_NOTADB ? LS_ERROR_USAGE : LS_ERROR_IO, "%s: %s",
@@ -116,13 +126,42 @@ static void finalize (gpointer statement) {
   sqlite3_finalize (statement);
 }
 
+/* The table or view whose name is nearest (transfer full, NULL: none). */
+static char *nearest_table (LsTraceDatabase *database, const char *name) {
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  sqlite3_stmt *statement = NULL;
+
+  if (sqlite3_prepare_v2 (database->db,
+                          "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')", -1,
+                          &statement, NULL) == SQLITE_OK)
+    while (sqlite3_step (statement) == SQLITE_ROW)
+      g_ptr_array_add (names, g_strdup ((const char *) sqlite3_column_text (statement, 0)));
+  sqlite3_finalize (statement);
+  g_ptr_array_add (names, NULL);
+  return g_strdup (ls_nearest (name, (const char *const *) names->pdata));
+}
+
+static void set_sql_error (LsTraceDatabase *database, GError **error) {
+  static const char table[] = "no such table: ", column[] = "no such column: ";
+  g_autofree char *message = g_strdup (sqlite3_errmsg (database->db));
+  g_autofree char *near =
+      g_str_has_prefix (message, table) ? nearest_table (database, message + strlen (table)) : NULL;
+
+  g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "SQL error: %s%s%s%s%s", message,
+               near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+               near != NULL ? "'?" : "",
+               g_str_has_prefix (message, table) || g_str_has_prefix (message, column)
+                   ? "; docs/trace.md has tables and columns"
+                   : "");
+}
+
 /* All statements of the text, each of which only reads. */
 static GPtrArray *prepare_all (LsTraceDatabase *database, const char *sql, GError **error) {
   g_autoptr (GPtrArray) statements = g_ptr_array_new_with_free_func (finalize);
   while (*sql != '\0') {
     sqlite3_stmt *statement = NULL;
     if (sqlite3_prepare_v2 (database->db, sql, -1, &statement, &sql) != SQLITE_OK) {
-      g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "SQL error: %s", sqlite3_errmsg (database->db));
+      set_sql_error (database, error);
       return NULL;
     }
     if (statement == NULL)
@@ -227,7 +266,7 @@ static gboolean fail_run (LsTraceDatabase *database, int rc, GError **error) {
     g_set_error (error, LS_ERROR, LS_ERROR_RUN, "query stopped after its time limit of %g s",
                  database->options->time_limit_s);
   else if ((rc & 0xff) == SQLITE_ERROR)
-    g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "SQL error: %s", sqlite3_errmsg (database->db));
+    set_sql_error (database, error);
   else
     g_set_error (error, LS_ERROR, LS_ERROR_IO, "%s: %s", database->path,
                  sqlite3_errmsg (database->db));

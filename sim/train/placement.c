@@ -46,8 +46,10 @@ char *ls_reader_groups (const LsCluster *cluster) {
   for (guint i = 0; i < ls_cluster_n_groups (cluster); i++) {
     const LsNodeGroup *group = ls_cluster_group (cluster, i);
 
-    g_string_append_printf (out, "%s%s[0-%u]", i > 0 ? ", " : "", group->name,
-                            MAX (group->nodes, 1u) - 1);
+    g_string_append_printf (out, "%s%s[0", i > 0 ? ", " : "", group->name);
+    if (group->nodes > 1)
+      g_string_append_printf (out, "-%u", group->nodes - 1);
+    g_string_append_c (out, ']');
   }
   return g_string_free (out, FALSE);
 }
@@ -133,7 +135,8 @@ static void read_nodes (Reading *x, const char *item_path, const char *text, con
         close != NULL ? g_strndup (open + 1, (gsize) (close - open - 1)) : NULL;
 
     if (close == NULL || close[1] != '\0' || !parse_indexes (inside, indexes)) {
-      ls_reader_fault (x->reader, item_path, "'%s' is no list of nodes; takes NAME[0-3,7] or NAME",
+      ls_reader_fault (x->reader, item_path,
+                       "'%s' is no list of nodes; takes NAME[0-3,7] or NAME, or several of them",
                        text);
       return;
     }
@@ -175,6 +178,26 @@ static void read_gpus (Reading *x, const char *item_path, const char *text) {
                      text);
 }
 
+/* "a[0-3,7],b[0-1]" as Slurm writes it: parts begin with a letter, so that indexes stay together. */
+static char **split_list (const char *text) {
+  g_autoptr (GStrvBuilder) parts = g_strv_builder_new ();
+  const char *from = text;
+
+  for (const char *c = text; *c != '\0'; c++) {
+    const char *next = c + 1;
+
+    while (*c == ',' && *next == ' ')
+      next++;
+    if (*c != ',' || !(g_ascii_isalpha (*next) || *next == '_'))
+      continue;
+    g_autofree char *part = g_strndup (from, (gsize) (c - from));
+    g_strv_builder_add (parts, g_strstrip (part));
+    from = next;
+  }
+  g_strv_builder_add (parts, from);
+  return g_strv_builder_end (parts);
+}
+
 /* All items of a key; `locals` NULL: all GPUs of each node. */
 static void read_items (Reading *x, const GArray *locals) {
   LsConfig *config = x->reader->config;
@@ -184,10 +207,13 @@ static void read_items (Reading *x, const GArray *locals) {
     g_autofree char *item_path = g_strdup_printf ("%s.%u", x->path, i);
     const char *text = ls_config_get_string (config, item_path);
 
-    if (strstr (text, "/gpu") != NULL)
-      read_gpus (x, item_path, text);
-    else
-      read_nodes (x, item_path, text, locals);
+    g_auto (GStrv) parts = split_list (text);
+
+    for (char **part = parts; *part != NULL; part++)
+      if (strstr (*part, "/gpu") != NULL)
+        read_gpus (x, item_path, *part);
+      else
+        read_nodes (x, item_path, *part, locals);
   }
 }
 
@@ -314,8 +340,8 @@ static void add_cluster (LsPlacement *placement, LsWorkloadReader *r, const GArr
     g_autofree char *names = ls_reader_groups (r->cluster);
 
     ls_reader_fault (r, "workload",
-                     "the cluster has several groups of GPUs (%s); placement must say which ranks "
-                     "run where",
+                     "the cluster has several groups of GPUs; placement must say which ranks run "
+                     "where, as in placement: \"%s\"",
                      names);
   }
   *place = (LsPlace){g_strdup (P), 0, G_MAXUINT, in_order (&x, plane)};

@@ -55,6 +55,8 @@ struct LsSummary {
   LsSummary **jobs;      /* with several: one each, and nothing below but memory and totals */
   double step_time_s, step_time_p50_s, step_time_p99_s;
   LsTrafficSummary traffic;
+  double usd_per_s; /* price of the GPUs, set by the caller; 0: not known */
+  double cost_usd;  /* of all that was simulated; 0: not known */
   gboolean has_tokens;
   double tokens_per_s, tokens_per_s_per_gpu, samples_per_s;
   double model_tflops_per_gpu, hardware_tflops_per_gpu, peak_tflops_per_gpu;

@@ -123,6 +123,17 @@ static void put_traffic (GString *out, const LsTrafficSummary *traffic) {
   g_string_append_c (out, '}');
 }
 
+static void put_cost (GString *out, const LsSummary *summary) {
+  if (summary->usd_per_s <= 0)
+    return;
+  put_member (out, "usd_per_h", 3600 * summary->usd_per_s);
+  put_member (out, "usd_per_step", summary->usd_per_s * summary->step_time_s);
+  if (summary->has_tokens)
+    put_member (out, "usd_per_million_tokens", 1e6 * summary->usd_per_s / summary->tokens_per_s);
+  if (summary->cost_usd > 0)
+    put_member (out, "cost_usd", summary->cost_usd);
+}
+
 static void put_rates (GString *out, const LsSummary *summary) {
   put_member (out, "step_time_s", summary->step_time_s);
   put_member (out, "step_time_p50_s", summary->step_time_p50_s);
@@ -136,6 +147,7 @@ static void put_rates (GString *out, const LsSummary *summary) {
     put_member (out, "tokens_per_s_per_gpu", summary->tokens_per_s_per_gpu);
   }
   put_member (out, "samples_per_s", summary->samples_per_s);
+  put_cost (out, summary);
   put_member (out, "model_tflops_per_gpu", summary->model_tflops_per_gpu);
   put_member (out, "hardware_tflops_per_gpu", summary->hardware_tflops_per_gpu);
   put_member (out, "peak_tflops_per_gpu", summary->peak_tflops_per_gpu);

@@ -4,6 +4,7 @@
 #include "train/summary.h"
 
 #define TEXT_BOTTLENECKS 3
+#define NO_SHARE 0.0005 /* "0.0 %" */
 
 /* Two columns: what, how much. A continuation has no `what`. */
 static void put_line (GString *out, const char *what, const char *format, ...) G_GNUC_PRINTF (3, 4);
@@ -27,24 +28,6 @@ static char *decimal (double value, LsDimension dimension) {
   return ls_quantity_format_decimal (value, dimension);
 }
 
-/* 1234567.8 -> "1,234,568" */
-static char *grouped (double value) {
-  g_autofree char *digits = g_strdup_printf ("%.0f", value);
-  gsize n = strlen (digits);
-  GString *out = g_string_new (NULL);
-
-  if (value < 100) {
-    g_string_printf (out, "%.3g", value);
-    return g_string_free (out, FALSE);
-  }
-  for (gsize i = 0; i < n; i++) {
-    if (i > 0 && (n - i) % 3 == 0)
-      g_string_append_c (out, ',');
-    g_string_append_c (out, digits[i]);
-  }
-  return g_string_free (out, FALSE);
-}
-
 static void put_traffic (GString *out, const LsSummary *summary) {
   const LsTrafficSummary *traffic = &summary->traffic;
   g_autofree char *mean = quantity (traffic->time_s, LS_DIMENSION_TIME);
@@ -64,6 +47,21 @@ static void put_traffic (GString *out, const LsSummary *summary) {
   put_line (out, "bandwidth", "algbw %s, busbw %s", algbw, busbw);
 }
 
+/* What the GPUs cost, by the hour, the step and the million tokens. */
+static void put_cost (GString *out, const LsSummary *summary) {
+  if (summary->usd_per_s <= 0)
+    return;
+  g_autofree char *hour = ls_quantity_format_grouped (3600 * summary->usd_per_s);
+  g_autofree char *step = quantity (summary->usd_per_s * summary->step_time_s, LS_DIMENSION_MONEY);
+  g_autofree char *tokens =
+      summary->has_tokens
+          ? quantity (1e6 * summary->usd_per_s / summary->tokens_per_s, LS_DIMENSION_MONEY)
+          : NULL;
+
+  put_line (out, "cost", "%s USD/h: %s per step%s%s%s", hour, step, tokens != NULL ? ", " : "",
+            tokens != NULL ? tokens : "", tokens != NULL ? " per million tokens" : "");
+}
+
 static void put_time (GString *out, const LsSummary *summary) {
   if (summary->traffic.operation != NULL) {
     put_traffic (out, summary);
@@ -72,7 +70,7 @@ static void put_time (GString *out, const LsSummary *summary) {
   g_autofree char *mean = quantity (summary->step_time_s, LS_DIMENSION_TIME);
   g_autofree char *p50 = quantity (summary->step_time_p50_s, LS_DIMENSION_TIME);
   g_autofree char *p99 = quantity (summary->step_time_p99_s, LS_DIMENSION_TIME);
-  g_autofree char *samples = grouped (summary->samples_per_s);
+  g_autofree char *samples = ls_quantity_format_grouped (summary->samples_per_s);
 
   if (summary->steps > 1)
     put_line (out, "step time", "%s   (mean of %u steps; median %s, p99 %s)", mean, summary->steps,
@@ -80,8 +78,8 @@ static void put_time (GString *out, const LsSummary *summary) {
   else
     put_line (out, "step time", "%s   (one step)", mean);
   if (summary->has_tokens) {
-    g_autofree char *tokens = grouped (summary->tokens_per_s);
-    g_autofree char *each = grouped (summary->tokens_per_s_per_gpu);
+    g_autofree char *tokens = ls_quantity_format_grouped (summary->tokens_per_s);
+    g_autofree char *each = ls_quantity_format_grouped (summary->tokens_per_s_per_gpu);
     put_line (out, "throughput", "%s tokens/s, %s tokens/s per GPU, %s samples/s", tokens, each,
               samples);
   } else {
@@ -93,6 +91,7 @@ static void put_time (GString *out, const LsSummary *summary) {
   if (summary->skipped_steps > 0)
     put_line (out, "loss scale", "%.6g at the end; %u of %u steps overflowed and were skipped",
               summary->loss_scale, summary->skipped_steps, summary->steps);
+  put_cost (out, summary);
 }
 
 static void put_memory_verdict (GString *out, const LsMemorySummary *memory) {
@@ -148,6 +147,8 @@ static void put_bottlenecks (GString *out, const LsSummary *summary) {
   for (guint i = 0; i < summary->bottlenecks->len && lines < TEXT_BOTTLENECKS; i++) {
     const LsBottleneck *b = g_ptr_array_index (summary->bottlenecks, i);
 
+    if (b->limiting_share < NO_SHARE && b->contended_share < NO_SHARE)
+      continue;
     if (before != NULL && g_str_equal (before->kind, b->kind) &&
         before->limiting_share == b->limiting_share &&
         before->contended_share == b->contended_share)
@@ -216,7 +217,7 @@ static void put_run (GString *out, const LsSummary *summary) {
 char *ls_summary_to_text (const LsSummary *summary) {
   GString *out = g_string_new (NULL);
   g_autofree char *wall = quantity (summary->wall_s, LS_DIMENSION_TIME);
-  g_autofree char *operations = grouped ((double) summary->operations);
+  g_autofree char *operations = ls_quantity_format_grouped ((double) summary->operations);
   g_autofree char *end = quantity (summary->end_s, LS_DIMENSION_TIME);
 
   if (summary->title != NULL)

@@ -403,6 +403,16 @@ static void read_sequence (LsWorkloadReader *r) {
                      w->seq_len, t->max_seq);
 }
 
+/* "the nearest are 960 and 1024". */
+static char *nearest_multiples (gint64 value, gint64 of) {
+  const gint64 below = value - value % of;
+
+  return below == 0 || below > G_MAXINT64 - of
+             ? g_strdup_printf ("the nearest is %" G_GINT64_FORMAT, MAX (below, of))
+             : g_strdup_printf ("the nearest are %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT, below,
+                                below + of);
+}
+
 static void read_batch (LsWorkloadReader *r) {
   LsWorkload *w = r->workload;
   const gint64 one = w->micro_batch * (gint64) w->layout.data;
@@ -411,11 +421,13 @@ static void read_batch (LsWorkloadReader *r) {
       ls_reader_has (r, W "batch.global") ? ls_config_get_int (r->config, W "batch.global") : one;
   if (ls_reader_share (r))
     return;
-  if (r->cluster != NULL && w->global_batch % one != 0)
-    ls_reader_fault (r, W "batch.global",
-                     "%" G_GINT64_FORMAT " is no multiple of micro-batch %" G_GINT64_FORMAT
-                     " x %u data-parallel ranks = %" G_GINT64_FORMAT,
-                     w->global_batch, w->micro_batch, w->layout.data, one);
+  if (r->cluster == NULL || w->global_batch % one == 0)
+    return;
+  g_autofree char *near = nearest_multiples (w->global_batch, one);
+  ls_reader_fault (r, W "batch.global",
+                   "%" G_GINT64_FORMAT " is no multiple of micro-batch %" G_GINT64_FORMAT
+                   " x %u data-parallel ranks = %" G_GINT64_FORMAT "; %s",
+                   w->global_batch, w->micro_batch, w->layout.data, one, near);
 }
 
 /* Sizes whose products would leave 64 bits of bytes; in doubles, with a margin. */

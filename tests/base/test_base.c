@@ -72,6 +72,17 @@ START_TEST (suggestions_are_near_or_absent) {
 }
 END_TEST
 
+/* People know a product by the part of its name that matters. */
+START_TEST (a_part_of_a_name_suggests_it) {
+  static const char *const words[] = {"dgx-a100", "dgx-h200", "pcie-8x-h200", "main.cost", NULL};
+
+  ck_assert_str_eq (ls_nearest ("h200", words), "dgx-h200");
+  ck_assert_str_eq (ls_nearest ("cos", words), "main.cost");
+  ck_assert_ptr_null (ls_nearest ("8x", words));   /* too short to mean anything */
+  ck_assert_ptr_null (ls_nearest ("x-h2", words)); /* no part begins so */
+}
+END_TEST
+
 /* Words longer than any key take no part in the quadratic comparison. */
 START_TEST (long_words_are_cheap) {
   g_autofree char *word = g_strnfill (100000, 'x');
@@ -88,6 +99,7 @@ static void add (TCase *tcase) {
   tcase_add_test (tcase, assert_follows_the_build);
   tcase_add_test (tcase, distances_count_edits);
   tcase_add_test (tcase, suggestions_are_near_or_absent);
+  tcase_add_test (tcase, a_part_of_a_name_suggests_it);
   tcase_add_test (tcase, long_words_are_cheap);
 }
 

@@ -186,12 +186,29 @@ START_TEST (every_dimension_has_a_word_and_units) {
 }
 END_TEST
 
+START_TEST (thousands_are_apart) {
+  static const struct {
+    double value;
+    const char *text;
+  } cases[] = {
+      {0, "0"},         {1.2345, "1.23"},    {99.4, "99.4"},      {100, "100"},
+      {999.6, "1,000"}, {12345.6, "12,346"}, {999999, "999,999"}, {1234567.8, "1,234,568"}};
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *text = ls_quantity_format_grouped (cases[i].value);
+
+    ck_assert_str_eq (text, cases[i].text);
+  }
+}
+END_TEST
+
 static void add (TCase *tcase) {
   tcase_add_loop_test (tcase, legal_texts_have_their_defined_values, 0, G_N_ELEMENTS (legal));
   tcase_add_loop_test (tcase, wrong_texts_are_refused_with_the_reason, 0, G_N_ELEMENTS (refused));
   tcase_add_test (tcase, plain_numbers_are_decimal_and_finite);
   tcase_add_loop_test (tcase, people_see_few_digits_and_fitting_units, 0, G_N_ELEMENTS (shown));
   tcase_add_test (tcase, sizes_side_by_side_are_decimal);
+  tcase_add_test (tcase, thousands_are_apart);
   tcase_add_test (tcase, exact_texts_read_back_the_same_bits);
   tcase_add_test (tcase, every_dimension_has_a_word_and_units);
 }

@@ -28,6 +28,7 @@ YAML
 # Without failures: wall = steps x step + checkpoints, to the microsecond of what is recorded.
 run 0 run tiny.yaml months.yaml --json -o exact.db
 is_json
+says out "nothing fails in this campaign"
 for key in goodput ettr failures gpu_hours campaign; do
   says out "\"$key\""
 done

@@ -24,8 +24,47 @@ run 0 check resolved.yaml --resolved
 cmp -s out resolved.yaml || fail "a resolved scenario resolves to something else"
 run 0 check --diff tiny.yaml resolved.yaml
 empty out
+# It names files so that they are found from anywhere; a trace keeps its scenario so, too.
+mkdir -p there
+printf 'class,x\n0,1\n1,2\n0,3\n1,4\n' >there/own.csv
+cat >there/lesson.yaml <<'YAML'
+learn:
+  problem: logistic
+  data: {kind: csv, file: own.csv, header: true, label: class, test: 50 %}
+  optimizer: {lr: 0.1}
+  batch: 1
+YAML
+run 0 check tiny.yaml there/lesson.yaml --resolved
+mkdir -p elsewhere
+cp out elsewhere/resolved.yaml
+run 0 check elsewhere/resolved.yaml
+run 0 run tiny.yaml there/lesson.yaml -o elsewhere/own.db --trace steps
+run 0 learn elsewhere/own.db
+# At weights of zero both classes are as likely, and the first is said: half of the rows are right, never none.
+says out "       0           0        0 s    0.6931       0.5"
 run 0 check tiny.yaml --explain workload.zero.stage
 says out "default"
+# Of a map, what its keys mean.
+run 0 check tiny.yaml --explain workload.batch
+says out "    seq_len"
+# Options that are keys; sums that come out nearly; several groups in one word.
+run 2 check tiny.yaml --tensor 2
+says err "--set workload.parallel.tensor=VALUE"
+run 2 check tiny.yaml --set workload.batch.global=5
+says err "the nearest are 4 and 6"
+cat >groups.yaml <<'YAML'
+lockstep: 1
+cluster:
+  groups:
+    a: {nodes: 2, node: {preset: dgx-a100, gpus: 2}}
+    b: {nodes: 1, node: {preset: dgx-h100, gpus: 2}}
+  fabric: {kind: single-switch, link: 200 Gb/s}
+YAML
+sed 1d tiny.yaml | sed '/^title/d; /^cluster/,/^workload/{/^workload/!d}' >>groups.yaml
+run 2 check groups.yaml
+says err 'as in placement: "a[0-1], b[0]"'
+run 0 check groups.yaml --set 'workload.placement="b,a[1,0]"' --set workload.batch.global=6 --layout
+[ "$(awk 'NR > 1 {printf "%s ", $2}' out)" = "b[0] b[0] a[1] a[1] a[0] a[0] " ] || fail "a list of nodes in one word: $(cat out)"
 # A workload without its cluster is enough.
 printf 'lockstep: 1\nworkload: {zero: 2}\n' >part.yaml
 run 0 check part.yaml --explain workload.zero.stage

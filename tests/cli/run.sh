@@ -26,8 +26,13 @@ done
 run 2 query @last time_brakdown
 says err "time_breakdown"
 run 2 query @last "SELEC 1"
+run 2 query @last "SELECT * FROM evnt"
+says err "did you mean 'event'"
+run 0 query @last layer_times -p rank=99
+says err "(no rows)"
 run 2 query @last "DELETE FROM step"
 run 2 query tiny.yaml time_breakdown
+says err "'lockstep run' makes one of it"
 run 0 query --show time_breakdown
 says out "SELECT"
 
@@ -50,6 +55,28 @@ assert abs (total (s["time_breakdown_s"]) / s["step_time_s"] - 1) < 1e-9
 assert s["trace"].endswith ("json.db") and s["warnings"] == []
 PY
 fi
+
+# Prices: two GPUs at 2 USD/h are 4 USD/h, a step its share of that, and two steps are all.
+run 0 run tiny.yaml --trace messages --set 'cost.gpu.main=2 USD/h' --json
+if command -v python3 >/dev/null; then
+  python3 - out <<'PY' || fail "what a step costs"
+import json, sys
+s = json.load (open (sys.argv[1]))
+assert abs (s["usd_per_h"] - 4) < 1e-12
+assert abs (s["usd_per_step"] / (4 * s["step_time_s"] / 3600) - 1) < 1e-12
+assert abs (s["cost_usd"] / (2 * s["usd_per_step"]) - 1) < 1e-9
+assert abs (s["usd_per_million_tokens"] / (s["usd_per_step"] / (4 * 256) * 1e6) - 1) < 1e-12
+PY
+fi
+run 0 run tiny.yaml --trace none --set 'cost.gpu.main=2 USD/h'
+says out "cost            4 USD/h: "
+run 2 run tiny.yaml --trace none --set 'cost.gpu.other=2 USD/h'
+# Rows of a catalogue by a part of their names, keys by what they are below.
+run 0 list nodes h200
+[ "$(wc -l <out)" -ge 2 ] || fail "one node at most with an H200: $(cat out)"
+run 0 list keys cost
+says out "cost.spares_billed"
+run 2 list models nonesuch
 
 # -o: never over another file unless --force; never to "-", a folder or a place that cannot be written.
 run 2 run tiny.yaml -o json.db
