@@ -73,6 +73,15 @@ static const LsConcept concepts[] = {
      "loss scaling, whose flag "
      "and skipped steps bf16 saves.",
      ls_concept_formats},
+    {"pipeline-bubble", "The bubble of a pipeline", "concepts/bubble.yaml",
+     "With p stages and m micro-batches (p - 1)/(m + p - 1) of a pipeline's time is idle, whether "
+     "GPipe or 1F1B; with v stages on each device (p - 1)/(v m + p - 1).",
+     "For equal stages, of the time without optimizer and host, while messages are short beside "
+     "stages. The head of a large vocabulary makes the last stage longer, and the others wait. "
+     "ZB-H1 fills two thirds of it with gradients of weights, at F = I = W. 1F1B differs from "
+     "GPipe in "
+     "memory: it holds p micro-batches, not m.",
+     ls_concept_bubble},
     {"zero-states", "ZeRO: states by stage and ranks", "concepts/zero.yaml",
      "Stages 1, 2 and 3 divide 16 bytes of states by 16/(4 + 12/N), 16/(2 + 14/N) and N.",
      "For states, exactly. The usual 1.5-2x, 2-3x and 4-10x are states at N of 2 to 4, or the peak "

@@ -43,7 +43,7 @@ LsSummary *ls_concept_step (LsConceptRun *run, const char *file, const char *con
 void ls_concept_row (LsConceptRun *run, double low, double high, double value, const char *unit,
                      const char *textbook, const char *format, ...) G_GNUC_PRINTF (7, 8);
 
-/* concepts_hardware.c, concepts_memory.c */
+/* concepts_hardware.c, concepts_memory.c, concepts_pipeline.c */
 void ls_concept_tensor_cores (LsConceptRun *run);
 void ls_concept_roofline (LsConceptRun *run);
 void ls_concept_links (LsConceptRun *run);
@@ -52,6 +52,7 @@ void ls_concept_formats (LsConceptRun *run);
 void ls_concept_sixteen_bytes (LsConceptRun *run);
 void ls_concept_does_not_fit (LsConceptRun *run);
 void ls_concept_recompute (LsConceptRun *run);
+void ls_concept_bubble (LsConceptRun *run);
 void ls_concept_zero_states (LsConceptRun *run);
 void ls_concept_zero_traffic (LsConceptRun *run);
 void ls_concept_resharding (LsConceptRun *run);

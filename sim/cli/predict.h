@@ -47,7 +47,8 @@ typedef struct {
   LsPredicted quantities[LS_PREDICTED_MAX];
   double
       measured_mfu; /* model FLOPs / (peak x measured step), for the one-constant baseline; 0 none */
-  char *scenario;   /* the YAML that was simulated, for --scenario */
+  gboolean too_large; /* no setting of what the row leaves open fits in memory */
+  char *scenario;     /* the YAML that was simulated, for --scenario */
   char *inputs
       [LS_N_INPUTS]; /* in words; all NULL when the row could not be read, and for collectives */
   /* Of collectives: */

@@ -274,5 +274,6 @@ void ls_predict_training (LsPrediction *out, const LsCsv *csv, guint number,
   }
   g_free (out->scenario);
   out->scenario = g_strdup (best->yaml);
+  out->too_large = !best->fits;
   add_quantities (out, csv, number, settings, best, &row);
 }

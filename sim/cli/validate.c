@@ -12,6 +12,9 @@
 #include "cli/predict.h"
 #include "cli/progress.h"
 
+/* Rows that a note names. */
+#define TOO_LARGE_SHOWN 5
+
 static const LsOption options[] = {
     {"row", 0, LS_OPTION_STRING, "ROW_ID", "only this row", NULL},
     {"scenario", 0, LS_OPTION_FLAG, NULL, "print the scenario of each row instead of simulating it",
@@ -86,11 +89,29 @@ static guint skipped_rows (const LsPredictionTable *table) {
   return n;
 }
 
+/* What a row leaves open may be why: a ZeRO stage, recomputation, key and value heads. */
+static void note_too_large (LsCli *cli, const LsPredictionTable *table) {
+  g_autoptr (GString) ids = g_string_new (NULL);
+  guint n = 0;
+
+  for (guint i = 0; i < table->rows->len; i++) {
+    const LsPrediction *row = table->rows->pdata[i];
+
+    if (row->too_large && n++ < TOO_LARGE_SHOWN)
+      g_string_append_printf (ids, "%s%s", ids->len > 0 ? ", " : "", row->row_id);
+  }
+  if (n > 0)
+    ls_cli_note (cli, "  %u row%s in no setting of what is not stated: %s%s", n,
+                 n == 1 ? " fits in memory" : "s fit in memory", ids->str,
+                 n > TOO_LARGE_SHOWN ? ", ..." : "");
+}
+
 static void note_summary (LsCli *cli, const LsPredictionTable *table) {
   g_autoptr (GArray) summaries = ls_prediction_summaries (table);
   guint skipped = skipped_rows (table);
 
   ls_cli_note (cli, "%s: %u rows, %u skipped", table->file, table->rows->len, skipped);
+  note_too_large (cli, table);
   for (guint i = 0; i < summaries->len; i++) {
     const LsPredictionSummary *s = &g_array_index (summaries, LsPredictionSummary, i);
 
@@ -194,6 +215,8 @@ static void json_row (LsJson *json, const LsPrediction *row) {
   ls_json_string (json, "row_id", row->row_id);
   if (row->skipped)
     ls_json_string (json, "skipped", row->skipped);
+  else if (row->gpu && row->inputs[0])
+    ls_json_boolean (json, "fits", !row->too_large);
   for (guint k = 0; k < row->n; k++) {
     const LsPredicted *q = &row->quantities[k];
 

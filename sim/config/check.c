@@ -205,7 +205,9 @@ static void missing_key (Check *c, const LsConfigNode *map, const LsSchemaNode *
     fault (c, entry->position, "%s is needed, but null removes it here; takes %s", path->str,
            takes);
   else
-    fault (c, map->position, "%s is missing%s; takes %s", path->str, forms, takes);
+    fault (c, map->position, "%s is missing%s; takes %s%s%s", path->str, forms, takes,
+           child->row->remedy != NULL ? "; " : "",
+           child->row->remedy != NULL ? child->row->remedy : "");
 }
 
 static void check_required (Check *c, const LsConfigNode *map, const LsSchemaNode *schema) {

@@ -78,7 +78,9 @@ typedef struct {
   const char *word;   /* MAP: what a bare word means */
   const char *number; /* MAP: what a bare number or quantity means */
   const char *alias;  /* ALIAS: target path relative to the parent map */
-  const char *when;   /* when the key has an effect, e.g. "only with zero.stage >= 1" */
+  const char
+      *remedy; /* REQUIRED: what to do where it is missing, for the message; NULL: nothing to say */
+  const char *when; /* when the key has an effect, e.g. "only with zero.stage >= 1" */
 } LsConfigKey;
 
 typedef struct LsConfigSchema LsConfigSchema;

@@ -3,6 +3,7 @@
 
 #define GROUP "cluster.groups.*"
 #define NODE GROUP ".node"
+#define IN_FRONT "a file of `lockstep list topologies` in front has one"
 #define FABRIC "cluster.fabrics.*"
 
 static const char *const joint_words[] = {"pcie",   "switch", "cube-mesh", "full-mesh",
@@ -22,6 +23,7 @@ const LsConfigKey ls_cluster_keys[] = {
     {.path = "cluster",
      .type = LS_CONFIG_MAP,
      .flags = LS_CONFIG_REQUIRED,
+     .remedy = IN_FRONT,
      .meaning = "the machines: nodes, what is in them, and what joins them"},
     {.path = "cluster.nodes",
      .type = LS_CONFIG_ALIAS,
@@ -51,6 +53,7 @@ const LsConfigKey ls_cluster_keys[] = {
      .type = LS_CONFIG_MAP,
      .flags = LS_CONFIG_REQUIRED,
      .word = "preset",
+     .remedy = IN_FRONT,
      .meaning = "one node: a preset of `lockstep list nodes`, keys over it, or keys alone"},
     {.path = NODE ".preset",
      .type = LS_CONFIG_STRING,

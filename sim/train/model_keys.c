@@ -41,6 +41,7 @@ const LsConfigKey ls_model_keys[] = {
     {.path = "workload",
      .type = LS_CONFIG_MAP,
      .flags = LS_CONFIG_REQUIRED,
+     .remedy = "`lockstep list workloads` has some; check --topology and --route need none",
      .meaning = "what is trained, on what part of the cluster, and how"},
 
     /* The model. */

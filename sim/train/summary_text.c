@@ -172,16 +172,16 @@ static void put_stragglers (GString *out, const LsSlowdown *slow) {
             slow->ranks[0].rank, wait, 100 * slow->ranks[0].caused_share);
 }
 
-/* One job on its own lines. */
-static void put_job (GString *out, const LsSummary *job) {
+/* One job on its own lines, but for its name. */
+static char *job_text (const LsSummary *job) {
+  GString *out = g_string_new (NULL);
   g_autofree char *start = quantity (job->start_s, LS_DIMENSION_TIME);
   g_autofree char *end = quantity (job->end_s, LS_DIMENSION_TIME);
 
-  g_string_append_printf (out, "\njob %s\n", job->name);
   put_line (out, "GPUs", "%u used; from %s to %s", job->gpus, start, end);
   if (job->steps == 0) {
     put_line (out, "step time", "no step has ended");
-    return;
+    return g_string_free (out, FALSE);
   }
   put_time (out, job);
   if (job->memory.capacity_bytes > 0)
@@ -191,6 +191,27 @@ static void put_job (GString *out, const LsSummary *job) {
   put_stragglers (out, &job->stragglers);
   put_bottlenecks (out, job);
   put_parts (out, job);
+  return g_string_free (out, FALSE);
+}
+
+/* All jobs; neighbours whose lines are the same share them. */
+static void put_jobs (GString *out, const LsSummary *summary) {
+  for (guint j = 0; j < summary->n_jobs;) {
+    g_autofree char *text = job_text (summary->jobs[j]);
+    g_autoptr (GString) names = g_string_new (summary->jobs[j]->name);
+    guint last = j + 1;
+
+    for (; last < summary->n_jobs; last++) {
+      g_autofree char *next = job_text (summary->jobs[last]);
+
+      if (!g_str_equal (text, next))
+        break;
+      g_string_append_printf (names, ", %s", summary->jobs[last]->name);
+    }
+    g_string_append_printf (out, "\n%s %s%s\n%s", last - j > 1 ? "jobs" : "job", names->str,
+                            last - j > 1 ? ": each" : "", text);
+    j = last;
+  }
 }
 
 static void put_trace (GString *out, const LsSummary *summary) {
@@ -227,8 +248,7 @@ char *ls_summary_to_text (const LsSummary *summary) {
     put_run (out, summary);
   else
     put_line (out, "jobs", "%u, all ended after %s", summary->n_jobs, end);
-  for (guint j = 0; j < summary->n_jobs; j++)
-    put_job (out, summary->jobs[j]);
+  put_jobs (out, summary);
   if (summary->n_jobs > 0)
     g_string_append_c (out, '\n');
   put_line (out, "simulated", "%s operations in %s", operations, wall);

@@ -5,8 +5,8 @@
 
 run 0 concepts
 empty err
-for name in tensor-cores sixteen-bytes roofline does-not-fit links mig recompute formats zero-states zero-traffic \
-  resharding; do
+for name in tensor-cores sixteen-bytes roofline does-not-fit links mig recompute formats pipeline-bubble zero-states \
+  zero-traffic resharding; do
   says out "$name: "
 done
 run 0 concepts zero-states links
@@ -22,7 +22,7 @@ if command -v python3 >/dev/null; then
   python3 - <<'PY' || fail "the rows of concepts"
 import json, os
 concepts = json.load (open ("out"))
-assert len (concepts) >= 11
+assert len (concepts) >= 12
 for c in concepts:
     assert c["claim"] and c["holds"] and c["rows"] and all (r["good"] for r in c["rows"]), c["name"]
     for f in c["scenarios"].split ():
@@ -30,6 +30,7 @@ for c in concepts:
 value = {(c["name"], r["what"]): r["simulated"] for c in concepts for r in c["rows"]}
 assert abs (value["tensor-cores", "A100, peaks"] - 16) < 1e-9
 assert abs (value["zero-states", "states, stage 2, N = 4"] - 16 / (2 + 14 / 4)) < 1e-5
+assert abs (value["pipeline-bubble", "idle, 1f1b, m = 8"] / (100 * 3 / 11) - 1) < 0.01
 assert 2.9 < value["zero-traffic", "sent per step, stage 3, m = 1"] < 3.1
 PY
 fi

@@ -32,6 +32,9 @@ static const char other_rows[] =
     "update_log(id,replica,job_id,operation,worker,shard,version,gradient_id,t_ns,closes)"
     " VALUES (1,0,0,'apply',0,0,1,1,1200,1),(2,0,0,'apply',1,0,2,2,1700,1),"
     " (3,0,0,'apply',0,0,3,3,2400,1);"
+    "INSERT INTO metric(replica,job_id,name,updates,samples,t_ns,value)"
+    " VALUES (0,0,'loss',0,0,0,2.5),(0,0,'accuracy',0,0,0,0.1),"
+    " (0,0,'loss',3,96,2400,1.25),(0,0,'accuracy',3,96,2400,0.5),(1,0,'loss',0,0,0,9);"
     "INSERT INTO stream(id,name) VALUES (1000,'update');"
     "INSERT INTO event(id,step,rank,stream_id,kind_id,name_id,start_ns,end_ns)"
     " SELECT 1000000,0,0,1000,(SELECT id FROM kind WHERE name='step'),min(id),0,1000 FROM string;";
@@ -195,6 +198,17 @@ START_TEST (all_run_in_the_plain_shell) {
 }
 END_TEST
 
+START_TEST (the_learning_curve_has_a_row_per_measurement) {
+  g_autofree char *csv = run_query (database, "learning_curve", NULL);
+
+  ck_assert_uint_eq (n_rows (csv), 2);
+  ck_assert_double_eq (number (csv, 2, "updates"), 3);
+  ck_assert_double_eq (number (csv, 2, "samples"), 96);
+  ck_assert_double_eq (number (csv, 2, "loss"), 1.25);
+  ck_assert_double_eq (number (csv, 2, "accuracy"), 0.5);
+}
+END_TEST
+
 START_TEST (breakdown_is_the_whole_step) {
   g_autofree char *csv = run_query (database, "time_breakdown", NULL);
   double share_pct = 0;
@@ -269,6 +283,7 @@ int main (void) {
   tcase_add_test (tests, all_take_their_parameters);
   tcase_add_test (tests, all_run_without_events_or_steps);
   tcase_add_test (tests, all_run_in_the_plain_shell);
+  tcase_add_test (tests, the_learning_curve_has_a_row_per_measurement);
   tcase_add_test (tests, breakdown_is_the_whole_step);
   tcase_add_test (tests, critical_path_is_unbroken_and_as_long_as_the_step);
   tcase_add_test (tests, memory_peaks_are_those_of_the_run);
