@@ -115,6 +115,27 @@ static void append_cell (GString *out, double bytes) {
   g_string_append_printf (out, " %12s", text);
 }
 
+/* What zero.offload puts elsewhere: of each rank of a stage, in the memory of its host. */
+static void host_table (GString *out, const LsWorkload *w, const LsAccelerator *const *gpus) {
+  if (w->zero.offload == LS_OFFLOAD_NONE)
+    return;
+  g_string_append_printf (
+      out, "in the memory of the host, of each rank\n%-6s %12s %12s %12s %12s %12s\n", "stage",
+      "parameters", "gradients", "optimizer", "sum", "share");
+  for (guint stage = 0; stage < w->layout.pipeline; stage++) {
+    LsMemoryEstimate estimate;
+
+    ls_memory_estimate (w, stage, gpus[stage], &estimate);
+    g_string_append_printf (out, "%-6u", stage);
+    append_cell (out, (double) estimate.host.parameters_bytes);
+    append_cell (out, (double) estimate.host.gradients_bytes);
+    append_cell (out, (double) estimate.host.optimizer_bytes);
+    append_cell (out, (double) estimate.host_bytes);
+    append_cell (out, (double) estimate.host_capacity_bytes);
+    g_string_append (out, ls_memory_host_fits (&estimate) ? "\n" : "  does not fit\n");
+  }
+}
+
 void ls_check_memory (GString *out, const LsScenario *scenario, guint job) {
   g_autofree const LsAccelerator **gpus = ls_scenario_stage_gpus (scenario, job);
   const LsWorkload *w = scenario->jobs[job].workload;
@@ -135,6 +156,7 @@ void ls_check_memory (GString *out, const LsScenario *scenario, guint job) {
     append_cell (out, (double) estimate.capacity_bytes);
     g_string_append (out, estimate.fits ? "\n" : "  does not fit\n");
   }
+  host_table (out, w, gpus);
   g_string_append_printf (out, "%u communicators hold", ls_memory_communicators (w));
   ls_memory_fullest (w, gpus, &fullest);
   append_cell (out, (double) fullest.communication_bytes);
@@ -155,6 +177,16 @@ static void json_estimate (LsJson *json, const LsMemoryEstimate *estimate) {
   ls_json_integer (json, "peak_bytes", estimate->allocated_bytes);
   ls_json_integer (json, "reserved_bytes", estimate->reserved_bytes);
   ls_json_integer (json, "capacity_bytes", estimate->capacity_bytes);
+  if (estimate->host_bytes == 0)
+    return;
+  ls_json_open_object (json, "host");
+  ls_json_integer (json, "parameters_bytes", estimate->host.parameters_bytes);
+  ls_json_integer (json, "gradients_bytes", estimate->host.gradients_bytes);
+  ls_json_integer (json, "optimizer_bytes", estimate->host.optimizer_bytes);
+  ls_json_integer (json, "needed_bytes", estimate->host_bytes);
+  ls_json_integer (json, "capacity_bytes", estimate->host_capacity_bytes);
+  ls_json_boolean (json, "fits", ls_memory_host_fits (estimate));
+  ls_json_close (json);
 }
 
 void ls_check_memory_json (LsJson *json, const LsScenario *scenario, guint job) {

@@ -14,6 +14,7 @@ static LsMemoryEstimate estimate_of (const LsScenario *scenario, guint job, int 
   LsMemoryEstimate estimate;
 
   copy->zero.stage = stage;
+  copy->zero.offload = LS_OFFLOAD_NONE;
   ls_memory_fullest (copy, gpus, &estimate);
   return estimate;
 }
@@ -63,19 +64,22 @@ static void append_cell (GString *out, double bytes) {
 void ls_check_zero (GString *out, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
 
+  const gboolean offloads = w->zero.offload != LS_OFFLOAD_NONE;
+
   if (ls_workload_shards (w) <= 1)
     return;
   g_string_append_printf (
       out,
-      "\nZeRO stages on the fullest GPU, P parameters on a rank, %u shards (* this "
+      "\nZeRO stages on the fullest GPU%s, P parameters on a rank, %u shards (* this "
       "scenario)\n%-6s %12s %12s %12s %12s %12s %12s   %-18s %s\n",
-      ls_workload_shards (w), "stage", "parameters", "gradients", "optimizer", "activations",
-      "buffers", "reserved", "states, bytes", "sent per step, elements");
+      offloads ? " without offload" : "", ls_workload_shards (w), "stage", "parameters",
+      "gradients", "optimizer", "activations", "buffers", "reserved", "states, bytes",
+      "sent per step, elements");
   for (int stage = 0; stage < N_STAGES; stage++) {
     const LsMemoryEstimate estimate = estimate_of (scenario, job, stage);
     g_autofree char *law = law_of (w, stage);
 
-    g_string_append_printf (out, "%d%-5s", stage, stage == w->zero.stage ? " *" : "");
+    g_string_append_printf (out, "%d%-5s", stage, stage == w->zero.stage && !offloads ? " *" : "");
     for (guint kind = 0; kind < LS_N_MEMORY; kind++)
       append_cell (out, (double) estimate.bytes[kind]);
     append_cell (out, (double) estimate.reserved_bytes);
@@ -94,7 +98,7 @@ void ls_check_zero_json (LsJson *json, const LsScenario *scenario, guint job) {
 
     ls_json_open_object (json, NULL);
     ls_json_integer (json, "stage", stage);
-    ls_json_boolean (json, "this", stage == w->zero.stage);
+    ls_json_boolean (json, "this", stage == w->zero.stage && w->zero.offload == LS_OFFLOAD_NONE);
     for (guint kind = 0; kind < LS_N_MEMORY; kind++) {
       g_autofree char *key = g_strconcat (ls_memory_name ((LsMemoryKind) kind), "_bytes", NULL);
 

@@ -489,8 +489,7 @@ LsMemoryEstimate ls_scenario_fullest (const LsScenario *scenario, guint job) {
       continue;
     own.microbatches = kind.microbatches;
     ls_memory_estimate (&own, kind.stage, kind.gpu, &one);
-    if (seen->len == 1 ||
-        one.reserved_bytes - one.capacity_bytes > fullest.reserved_bytes - fullest.capacity_bytes)
+    if (seen->len == 1 || ls_memory_is_fuller (&one, &fullest))
       fullest = one;
   }
   return fullest;

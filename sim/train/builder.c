@@ -269,10 +269,7 @@ gint64 ls_builder_reduce_bytes (const LsBuilder *builder, gint64 parameters) {
 }
 
 gboolean ls_builder_gathers (const LsBuilder *builder) {
-  const LsWorkload *workload = builder->spec->workload;
-  return workload->zero.stage >= 3 &&
-         (ls_workload_shards (workload) > 1 ||
-          (ls_workload_has_experts (workload) && ls_workload_expert_shards (workload) > 1));
+  return ls_workload_gathers (builder->spec->workload);
 }
 
 LsShared ls_builder_shared (const LsBuilder *builder, gint64 dense, gint64 experts) {
@@ -284,6 +281,13 @@ LsShared ls_builder_shared (const LsBuilder *builder, gint64 dense, gint64 exper
   };
 }
 
+LsShared ls_builder_moved (const LsBuilder *builder, LsOffload least, gint64 dense,
+                           gint64 experts) {
+  if (builder->spec->workload->zero.offload >= least)
+    return (LsShared){dense, experts};
+  return ls_builder_shared (builder, dense, experts);
+}
+
 guint ls_builder_zero_parts (const LsBuilder *builder, const LsLayerPlan *plan) {
   return builder->spec->workload->software->zero_per_matrix ? MAX (plan->n_matrices, 1) : 1;
 }
@@ -292,7 +296,7 @@ LsMark ls_builder_zero_pieces (LsBuilder *builder, LsRole role, LsMark collectiv
   const LsWorkload *workload = builder->spec->workload;
   double host_s = workload->software->zero_piece_s.value * (double) ls_workload_shards (workload);
 
-  if (!workload->software->zero_per_matrix || host_s <= 0)
+  if (!workload->software->zero_per_matrix || host_s <= 0 || ls_workload_shards (workload) == 1)
     return collective;
   LsOp op = ls_builder_memory (builder, "pieces");
   op.kind = LS_OP_KERNEL;

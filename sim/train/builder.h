@@ -35,6 +35,7 @@
   X (CONTEXT, "context")            /* exchanges of the parts of a sequence */               \
   X (EXPERT, "expert")              /* all-to-alls of tokens, collectives inside experts */  \
   X (DRAIN, "drain")                /* writes a checkpoint to storage beside the step */     \
+  X (OFFLOAD, "offload")            /* the host's update of what lies in its memory */       \
   /* Of schedules that are lists of actions (action_program.h), beside NEXT and PREVIOUS. */ \
   X (SEND_BACK_NEXT, "send_backward_next")                                                   \
   X (SEND_BACK_PREVIOUS, "send_forward_previous")                                            \
@@ -60,6 +61,7 @@ typedef struct {
   const LsExpertLoad *load;     /* of experts; NULL: balanced */
   const LsDevice *device;       /* for the costs that no layer plan holds: optimizer, norms */
   double host_cores;            /* of one node, for loader threads; > 0 */
+  double host_bytes_per_s;      /* of the memory of its hosts; 0: nothing is offloaded */
   gboolean embedding_shared; /* tied embedding on another stage: its gradient is summed with it */
 } LsProgramSpec;
 
@@ -142,7 +144,7 @@ LsOp ls_builder_collective (LsBuilder *builder, const char *name, LsCollectiveOp
 /* Bytes per element of what is gathered and of what is reduced. */
 gint64 ls_builder_gather_bytes (const LsBuilder *builder, gint64 parameters);
 gint64 ls_builder_reduce_bytes (const LsBuilder *builder, gint64 parameters);
-/* Data-parallel ranks and whether layers are gathered (ZeRO stage 3 on more than one rank). */
+/* Whether layers are gathered: ZeRO stage 3 on more than one rank, or with parameters on the host. */
 gboolean ls_builder_gathers (const LsBuilder *builder);
 /* Collectives that move one layer's parameters or gradients with ZeRO stage 3: 1, or one per matrix where
  * the software does so. */
@@ -153,5 +155,7 @@ typedef struct {
   gint64 dense, experts;
 } LsShared;
 LsShared ls_builder_shared (const LsBuilder *builder, gint64 dense, gint64 experts);
+/* The same and what moves between the GPU and the host where zero.offload is `least` or more. */
+LsShared ls_builder_moved (const LsBuilder *builder, LsOffload least, gint64 dense, gint64 experts);
 /* Adds the host's time for the pieces of such a collective behind it; returns what ends last. */
 LsMark ls_builder_zero_pieces (LsBuilder *builder, LsRole role, LsMark collective);

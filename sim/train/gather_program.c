@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "train/gather_depth.h"
+#include "train/offload_program.h"
 
 struct LsGatherState {
   GArray *gathers;  /* LsMark of the units of one segment, in order */
@@ -43,10 +44,33 @@ static LsOp gather_op (LsBuilder *builder, gint64 bytes, gboolean experts) {
 
 /* Bytes of a layer that are gathered. */
 static LsShared bytes_of (const LsBuilder *builder, gint64 dense, gint64 experts) {
-  const LsShared shared = ls_builder_shared (builder, dense, experts);
+  const LsShared shared = ls_builder_moved (builder, LS_OFFLOAD_PARAMETERS, dense, experts);
 
   return (LsShared){ls_builder_gather_bytes (builder, shared.dense),
                     ls_builder_gather_bytes (builder, shared.experts)};
+}
+
+/* From the host what lies there, and from other ranks what they hold. Returns what begins it; *last ends it. */
+static LsMark gather_part (LsBuilder *builder, const LsLayerPlan *plan, gint64 size,
+                           gboolean experts, LsPhaseName phase, LsMark *last) {
+  LsMark begun = {0};
+  LsOp ops[2];
+  guint n = 0;
+
+  if (ls_offload_fetches (builder))
+    ops[n++] = ls_offload_fetch (builder, size, experts);
+  if (ls_offload_shards (builder, experts) > 1)
+    ops[n++] = gather_op (builder, size, experts);
+  LS_REQUIRE (n > 0, "parameters that nobody else has");
+  ops[0].claim_kind = LS_MEMORY_BUFFERS;
+  ops[0].claim_bytes = plan->is_root ? 0 : size; /* the root's is there from the start */
+  for (guint i = 0; i < n; i++) {
+    ops[i].phase = (guint8) phase;
+    *last = ls_builder_add (builder, LS_ROLE_GATHER, &ops[i]);
+    begun = i == 0 ? *last : begun;
+  }
+  *last = ls_builder_zero_pieces (builder, LS_ROLE_GATHER, *last);
+  return begun;
 }
 
 void ls_gather_begin_layer (LsBuilder *builder, const LsLayerPlan *plan, LsPhaseName phase) {
@@ -63,15 +87,10 @@ void ls_gather_begin_layer (LsBuilder *builder, const LsLayerPlan *plan, LsPhase
     const gint64 size = of * (at + 1) / parts - of * at / parts;
     if (size == 0)
       continue;
-    LsOp op = gather_op (builder, size, experts);
-    op.phase = (guint8) phase;
-    op.claim_kind = LS_MEMORY_BUFFERS;
-    op.claim_bytes = plan->is_root ? 0 : size; /* the root's is there from the start */
-    gather = ls_builder_add (builder, LS_ROLE_GATHER, &op);
+    const LsMark begun = gather_part (builder, plan, size, experts, phase, &gather);
     if (first)
-      g_array_append_val (builder->gather->gathers, gather);
+      g_array_append_val (builder->gather->gathers, begun);
     first = FALSE;
-    gather = ls_builder_zero_pieces (builder, LS_ROLE_GATHER, gather);
   }
   ls_builder_wait (builder, gather);
 }

@@ -8,6 +8,8 @@
  *             Where the software gathers matrix by matrix, a layer is as many collectives of equal
  *             size, each followed by the host's time for the pieces of the ranks: latency is per
  *             collective and the rest per byte, so only their number and sum matter.
+ *             With parameters on the host (zero.offload) the rank's shard is copied to the device first, in the
+ *             same stream, as DeepSpeed and FSDP do; on one rank that is all of it.
  * Invariants: each gather has one release, in the same order, in the same loops: a limit is an
  *             ordinal in the release stream that is affine in the loop counters, whatever the loops.
  */

@@ -11,7 +11,8 @@ static guint find_kind (GArray *kinds, const LsRankKind *wanted) {
   for (guint i = 0; i < kinds->len; i++) {
     const LsRankKind *kind = &g_array_index (kinds, LsRankKind, i);
     if (kind->stage_index == wanted->stage_index && kind->accelerator == wanted->accelerator &&
-        kind->microbatches == wanted->microbatches && kind->host_cores == wanted->host_cores)
+        kind->microbatches == wanted->microbatches && kind->host_cores == wanted->host_cores &&
+        kind->host_bytes_per_s == wanted->host_bytes_per_s)
       return i;
   }
   g_array_append_val (kinds, *wanted);
@@ -31,6 +32,9 @@ static void assign_kinds (LsJob *job, const LsWorkload *workload, const LsJobSou
         .accelerator = source->accelerators[gpu],
         .microbatches = ls_workload_microbatches (workload, job->coordinates[rank].data),
         .host_cores = source->cores_of_gpu != NULL ? source->cores_of_gpu[gpu] : source->host_cores,
+        .host_bytes_per_s = source->host_bytes_per_s_of_gpu != NULL
+                                ? source->host_bytes_per_s_of_gpu[gpu]
+                                : source->host_bytes_per_s,
     };
     job->kind_of_rank[rank] = find_kind (kinds, &kind);
   }
@@ -79,6 +83,7 @@ static gboolean build_program (LsJob *job, LsRankKind *kind, const LsWorkload *o
       .device = &device,
       .load = job->load,
       .host_cores = kind->host_cores,
+      .host_bytes_per_s = kind->host_bytes_per_s,
       .embedding_shared = workload->layout.pipeline > 1,
   };
   g_autofree char *name = g_strdup_printf ("stage %u", kind->stage_index);
@@ -139,16 +144,18 @@ LsJob *ls_job_build_with (const LsWorkload *workload, const LsCluster *cluster, 
                           GError **error) {
   guint n = ls_cluster_n_gpus (cluster);
   g_autofree const LsAccelerator **accelerators = g_new0 (const LsAccelerator *, MAX (n, 1u));
-  g_autofree double *cores = g_new0 (double, MAX (n, 1u));
+  g_autofree double *cores = g_new0 (double, MAX (n, 1u)), *memory = g_new0 (double, MAX (n, 1u));
   const LsJobSource source = {.accelerators = accelerators,
                               .cores_of_gpu = cores,
+                              .host_bytes_per_s_of_gpu = memory,
                               .new_stage = plan_stage,
                               .tables = tables};
 
   for (guint gpu = 0; gpu < n; gpu++) {
     accelerators[gpu] = ls_cluster_gpu (cluster, gpu);
-    cores[gpu] =
-        MAX (ls_cluster_node (cluster, ls_cluster_gpu_node (cluster, gpu))->host_cores, 1u);
+    const LsNodeSpec *node = ls_cluster_node (cluster, ls_cluster_gpu_node (cluster, gpu));
+    cores[gpu] = MAX (node->host_cores, 1u);
+    memory[gpu] = node->host_memory_bytes_per_s * ls_cluster_scale (cluster)->host;
   }
   if (workload->traffic != NULL)
     return ls_traffic_job_new (workload, accelerators, tables, error);

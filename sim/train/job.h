@@ -29,8 +29,9 @@ typedef struct {
   LsStage *stage;
   guint stage_index; /* of the device in the pipeline */
   const LsAccelerator *accelerator;
-  gint64 microbatches; /* per step */
-  double host_cores;   /* of its node */
+  gint64 microbatches;     /* per step */
+  double host_cores;       /* of its node */
+  double host_bytes_per_s; /* of the memory of its node's hosts; 0: unknown */
 } LsRankKind;
 
 typedef struct {
@@ -71,6 +72,9 @@ typedef struct {
   const LsAccelerator *const *accelerators; /* of each GPU */
   const double *cores_of_gpu;               /* of the node of each GPU; NULL: host_cores for all */
   double host_cores;
+  const double
+      *host_bytes_per_s_of_gpu; /* the same of the memory of hosts; NULL: host_bytes_per_s */
+  double host_bytes_per_s;
   LsStageFunc new_stage;
   gpointer self;
   LsTables *tables; /* shared with other jobs; NULL: its own */

@@ -37,16 +37,39 @@ static gint64 optimizer_bytes (const LsWorkload *workload) {
          (gint64) ls_optimizer_moments (&workload->optimizer) * ls_format_bytes (p->optimizer);
 }
 
+/* On the device. Offloaded gradients leave it as they are reduced; those of stage 1 are summed on it first. */
 static LsStaticMemory states (const LsWorkload *workload, gint64 parameters, guint shards) {
   const gint64 own = shard (parameters, shards);
   const int stage = workload->zero.stage;
+  const LsOffload offload = workload->zero.offload;
 
   return (LsStaticMemory){
       .parameters_bytes =
-          (stage >= 3 ? own : parameters) * ls_format_bytes (workload->precision.parameters),
+          offload == LS_OFFLOAD_PARAMETERS
+              ? 0
+              : (stage >= 3 ? own : parameters) * ls_format_bytes (workload->precision.parameters),
       .gradients_bytes =
-          (stage >= 2 ? own : parameters) * ls_format_bytes (workload->precision.gradients),
-      .optimizer_bytes = (stage >= 1 ? own : parameters) * optimizer_bytes (workload),
+          offload != LS_OFFLOAD_NONE && stage >= 2
+              ? 0
+              : (stage >= 2 ? own : parameters) * ls_format_bytes (workload->precision.gradients),
+      .optimizer_bytes = offload != LS_OFFLOAD_NONE
+                             ? 0
+                             : (stage >= 1 ? own : parameters) * optimizer_bytes (workload),
+  };
+}
+
+LsStaticMemory ls_memory_host (const LsWorkload *workload, const LsStage *stage) {
+  const LsPrecision *p = &workload->precision;
+  const gint64 own = ls_workload_owned (workload, stage->parameters, stage->expert_parameters);
+
+  if (workload->zero.offload == LS_OFFLOAD_NONE)
+    return (LsStaticMemory){0};
+  return (LsStaticMemory){
+      .parameters_bytes = workload->zero.offload == LS_OFFLOAD_PARAMETERS
+                              ? own * ls_format_bytes (p->parameters)
+                              : 0,
+      .gradients_bytes = own * ls_format_bytes (p->gradients),
+      .optimizer_bytes = own * optimizer_bytes (workload),
   };
 }
 
@@ -76,17 +99,20 @@ double ls_memory_bytes_per_parameter (const LsWorkload *workload) {
 /* What travels beside the activations, for the walk. */
 static LsMemoryBuffers buffers_of (const LsWorkload *workload, const LsStage *stage) {
   const LsZero *zero = &workload->zero;
+  const gboolean moved = zero->offload != LS_OFFLOAD_NONE;
   LsMemoryBuffers buffers = {.stops_early = workload->software->recompute_stops_early};
 
-  buffers.dense = ls_workload_shards (workload) > 1;
-  buffers.experts = ls_workload_has_experts (workload) && ls_workload_expert_shards (workload) > 1;
+  buffers.dense = moved || ls_workload_shards (workload) > 1;
+  buffers.experts =
+      ls_workload_has_experts (workload) && (moved || ls_workload_expert_shards (workload) > 1);
   if ((!buffers.dense && !buffers.experts) || zero->stage < 2)
     return buffers;
   buffers.reduce_bytes = ls_format_bytes (workload->precision.communication);
   buffers.bucket_bytes = zero->overlap ? zero->bucket_bytes : G_MAXINT64 / 4;
+  buffers.by_layer = zero->stage == 3 || moved;
   if (zero->stage == 3) {
-    buffers.by_layer = TRUE;
-    buffers.gather_bytes = (gint64) ls_precision_gather_size (&workload->precision);
+    if (ls_workload_gathers (workload))
+      buffers.gather_bytes = (gint64) ls_precision_gather_size (&workload->precision);
     buffers.gathered_layers = ls_gather_depth (workload, stage);
   }
   return buffers;
@@ -135,7 +161,7 @@ gint64 ls_memory_reserved (gint64 allocated_bytes, gint64 apart_bytes) {
 /* Is anything gathered in FSDP2's way? */
 static gboolean has_root (const LsWorkload *workload) {
   return workload->software->root_stays_gathered && workload->zero.stage == 3 &&
-         ls_workload_shards (workload) > 1;
+         (ls_workload_shards (workload) > 1 || workload->zero.offload == LS_OFFLOAD_PARAMETERS);
 }
 
 static gint64 gathered_size (const LsWorkload *workload, gint64 parameters) {
@@ -208,6 +234,19 @@ static gint64 logits_bytes (const LsWorkload *workload, guint device, const LsSt
   return 0;
 }
 
+static void add_host (const LsWorkload *workload, const LsStage *stage,
+                      LsMemoryEstimate *estimate) {
+  estimate->host = ls_memory_host (workload, stage);
+  estimate->host_bytes = estimate->host.parameters_bytes + estimate->host.gradients_bytes +
+                         estimate->host.optimizer_bytes;
+  estimate->host_capacity_bytes = estimate->host_bytes > 0 ? workload->host_bytes : 0;
+}
+
+gboolean ls_memory_host_fits (const LsMemoryEstimate *estimate) {
+  return estimate->host_capacity_bytes == 0 ||
+         estimate->host_bytes <= estimate->host_capacity_bytes;
+}
+
 void ls_memory_estimate (const LsWorkload *workload, guint number, const LsAccelerator *accelerator,
                          LsMemoryEstimate *estimate) {
   g_autoptr (LsStage) stage = ls_stage_new (workload, number, accelerator);
@@ -235,7 +274,19 @@ void ls_memory_estimate (const LsWorkload *workload, guint number, const LsAccel
     estimate->allocated_bytes += estimate->bytes[kind];
   estimate->reserved_bytes =
       ls_memory_reserved (estimate->allocated_bytes, ls_memory_apart (workload, stage));
-  estimate->fits = estimate->reserved_bytes <= estimate->capacity_bytes;
+  add_host (workload, stage, estimate);
+  estimate->fits =
+      estimate->reserved_bytes <= estimate->capacity_bytes && ls_memory_host_fits (estimate);
+}
+
+gboolean ls_memory_is_fuller (const LsMemoryEstimate *a, const LsMemoryEstimate *b) {
+  const gboolean fits[] = {ls_memory_host_fits (a), ls_memory_host_fits (b)};
+  const gint64 over[] = {a->reserved_bytes - a->capacity_bytes,
+                         b->reserved_bytes - b->capacity_bytes};
+
+  if (over[0] <= 0 && over[1] <= 0 && fits[0] != fits[1])
+    return !fits[0];
+  return over[0] > over[1];
 }
 
 void ls_memory_fullest (const LsWorkload *workload, const LsAccelerator *const *accelerators,
@@ -244,8 +295,7 @@ void ls_memory_fullest (const LsWorkload *workload, const LsAccelerator *const *
     LsMemoryEstimate one;
 
     ls_memory_estimate (workload, stage, accelerators[stage], &one);
-    if (stage == 0 || one.reserved_bytes - one.capacity_bytes >
-                          estimate->reserved_bytes - estimate->capacity_bytes)
+    if (stage == 0 || ls_memory_is_fuller (&one, estimate))
       *estimate = one;
   }
 }

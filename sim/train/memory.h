@@ -3,7 +3,7 @@
  * Model:   allocated = parameters + gradients + optimizer + activations + buffers at the peak;
  *          reserved  = allocated x 1.033 + what lies apart (ls_memory_apart());
  *          capacity  = physical - runtime context - buffers of the communication library.
- *          It fits when reserved <= capacity.
+ *          It fits when reserved <= capacity, and what is offloaded in the memory of the host.
  *          Activations: (micro-batches in flight - 1) x kept + the peak of one more (memory_walk.h).
  * The ledger of a simulated run claims the same sizes at their real times; this is its upper bound.
  * Pure functions: values in, values out.
@@ -18,6 +18,11 @@
  * nearer to the limit says so; it keeps no other reserve. */
 #define LS_MEMORY_ERROR 0.09
 
+/* What a rank holds from the first step to the last. */
+typedef struct {
+  gint64 parameters_bytes, gradients_bytes, optimizer_bytes;
+} LsStaticMemory;
+
 typedef struct {
   gint64 bytes[LS_N_MEMORY]; /* by kind, at the peak */
   gint64 logits_bytes;       /* part of the activations: saved by the head */
@@ -31,19 +36,19 @@ typedef struct {
   gint64 physical_bytes, context_bytes, communication_bytes;
   gint64 others_bytes;   /* of other jobs on the same devices */
   gint64 capacity_bytes; /* physical - context - communication - others */
+  LsStaticMemory host;   /* of the rank, in the memory of its host (zero.offload) */
+  gint64 host_bytes, host_capacity_bytes; /* their sum; the rank's share of the host, 0: unknown */
   gboolean fits;
   guint stage;
 } LsMemoryEstimate;
-
-/* What a rank holds from the first step to the last. */
-typedef struct {
-  gint64 parameters_bytes, gradients_bytes, optimizer_bytes;
-} LsStaticMemory;
 
 /* For `parameters` on the rank before ZeRO. Shards are rounded up. */
 LsStaticMemory ls_memory_static (const LsWorkload *workload, gint64 parameters);
 /* Of a stage, whose routed experts are sharded over the expert-data ranks. */
 LsStaticMemory ls_memory_static_stage (const LsWorkload *workload, const LsStage *stage);
+/* What zero.offload keeps of it in the memory of the host: of each rank its shards of the optimizer's states and
+ * of the gradients; with parameters these too. Not counted: pinned staging buffers. */
+LsStaticMemory ls_memory_host (const LsWorkload *workload, const LsStage *stage);
 /* Bytes per parameter of all states without ZeRO: 16 or 18 for the common presets. */
 double ls_memory_bytes_per_parameter (const LsWorkload *workload);
 
@@ -53,6 +58,11 @@ void ls_memory_estimate (const LsWorkload *workload, guint stage, const LsAccele
                          LsMemoryEstimate *estimate);
 void ls_memory_fullest (const LsWorkload *workload, const LsAccelerator *const *accelerators,
                         LsMemoryEstimate *estimate);
+
+/* TRUE when `a` has less room on its device; where both devices have room, when its host alone lacks it. */
+gboolean ls_memory_is_fuller (const LsMemoryEstimate *a, const LsMemoryEstimate *b);
+/* TRUE when the host has room for what is offloaded to it, or it is not known how much it has. */
+gboolean ls_memory_host_fits (const LsMemoryEstimate *estimate);
 
 /* Groups that a rank communicates in: one per axis with more than one rank, and the world. */
 guint ls_memory_communicators (const LsWorkload *workload);

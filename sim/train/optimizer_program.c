@@ -2,6 +2,7 @@
 #include "train/optimizer_program.h"
 
 #include "train/gather_program.h"
+#include "train/offload_program.h"
 #include "train/pause_program.h"
 
 /* Gradient norm: one single-precision number; and the flag of infinities that goes with it. */
@@ -13,15 +14,9 @@
 #define TENSORS_PER_LAYER 12
 
 static gint64 owned_parameters (const LsBuilder *builder) {
-  const LsWorkload *workload = builder->spec->workload;
   const LsStage *stage = builder->spec->stage;
-  gint64 shards = ls_workload_shards (workload);
-  gint64 expert_shards = ls_workload_expert_shards (workload);
 
-  if (workload->zero.stage < 1)
-    return stage->parameters + stage->expert_parameters;
-  return (stage->parameters + shards - 1) / shards +
-         (stage->expert_parameters + expert_shards - 1) / expert_shards;
+  return ls_workload_owned (builder->spec->workload, stage->parameters, stage->expert_parameters);
 }
 
 static void add_kernel (LsBuilder *builder, const char *name, LsKernelCost cost) {
@@ -123,6 +118,10 @@ static void add_update (LsBuilder *builder) {
                      : UNFUSED_LAUNCHES_PER_TENSOR * TENSORS_PER_LAYER * (int) layers;
   if (parameters == 0)
     return;
+  if (ls_offload_updates (builder)) {
+    ls_offload_update (builder, parameters);
+    return;
+  }
   add_kernel (
       builder, "update",
       ls_kernel_optimizer (device, parameters, ls_workload_optimizer_traffic (workload), launches));
@@ -134,7 +133,8 @@ static void add_clear (LsBuilder *builder) {
   const gboolean optional = builder->optional;
 
   builder->optional = FALSE;
-  if (bytes > 0)
+  /* Those that go to the host with every micro-batch are written over there. */
+  if (bytes > 0 && !(ls_offload_updates (builder) && workload->zero.stage >= 2))
     add_kernel (builder, "clear_gradients", ls_kernel_stream (builder->spec->device, bytes, 0));
   builder->optional = optional;
 }
@@ -148,7 +148,9 @@ static void add_unscale (LsBuilder *builder) {
 
   if (workload->loss_scaling.scaler.kind == LS_LOSS_SCALE_NONE)
     return;
-  if (parameters > 0)
+  if (parameters > 0 && ls_offload_updates (builder))
+    ls_offload_pass (builder, "unscale_gradients", (double) bytes);
+  else if (parameters > 0)
     add_kernel (builder, "unscale_gradients",
                 ls_kernel_stream (builder->spec->device, bytes, (double) parameters));
   add_tensor_sum (builder, "sum_overflow_flag", NORM_BYTES);

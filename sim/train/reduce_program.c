@@ -6,6 +6,7 @@
 #include "train/reduce_program.h"
 
 #include "base/assert.h"
+#include "train/offload_program.h"
 
 /* A loop map's step has 8 bits. */
 #define MAX_SEGMENTS_PER_BUCKET 127
@@ -13,7 +14,7 @@
 struct LsReduceState {
   LsReduceWhen when;
   GArray *notes;     /* LsMark: compute operations of the segment's backward */
-  GArray *starts;    /* LsMark: first operations of the layers' backwards (stage 3) */
+  GArray *starts;    /* LsMark: first operations of the layers' backwards (by layer) */
   GArray *units;     /* LsMark: their reductions */
   LsShared carry;    /* bytes of gradients that wait for their bucket to fill */
   LsMark carry_mark; /* the operation that completes them */
@@ -51,13 +52,29 @@ static gboolean has_copies (const LsBuilder *builder) {
          (ls_workload_has_experts (workload) && ls_workload_expert_shards (workload) > 1);
 }
 
-/* Stage as far as it matters: 0 where one rank holds all of it. */
-static int stage_of (const LsBuilder *builder) {
-  const LsWorkload *workload = builder->spec->workload;
-  const gboolean shards =
-      ls_workload_has_experts (workload) ? has_copies (builder) : ls_workload_shards (workload) > 1;
+/* Do gradients go anywhere: to other ranks, to the host? */
+static gboolean leave (const LsBuilder *builder) {
+  return has_copies (builder) || ls_offload_updates (builder);
+}
 
-  return shards ? zero_of (builder)->stage : 0;
+/* Are gradients scattered over ranks? */
+static gboolean scatters (const LsBuilder *builder) {
+  const LsWorkload *workload = builder->spec->workload;
+
+  return zero_of (builder)->stage > 0 &&
+         (ls_workload_has_experts (workload) ? has_copies (builder)
+                                             : ls_workload_shards (workload) > 1);
+}
+
+/* Stage as far as it matters: 0 where one rank holds all of it and nothing leaves it. */
+static int stage_of (const LsBuilder *builder) {
+  return scatters (builder) || ls_offload_updates (builder) ? zero_of (builder)->stage : 0;
+}
+
+/* Do gradients leave layer by layer, with a limit on those under way? In stage 3; and in stage 2 on their way to the
+ * host, which may be slower than the backward pass (DeepSpeed fills two buckets and waits). */
+static gboolean by_layer (const LsBuilder *builder) {
+  return stage_of (builder) >= 3 || (stage_of (builder) == 2 && ls_offload_updates (builder));
 }
 
 static gint64 bucket_of (const LsBuilder *builder) {
@@ -67,7 +84,7 @@ static gint64 bucket_of (const LsBuilder *builder) {
 
 /* Bytes of gradients, dense and of experts. */
 static LsShared bytes_of (const LsBuilder *builder, gint64 dense, gint64 experts) {
-  const LsShared shared = ls_builder_shared (builder, dense, experts);
+  const LsShared shared = ls_builder_moved (builder, LS_OFFLOAD_OPTIMIZER, dense, experts);
 
   return (LsShared){ls_builder_reduce_bytes (builder, shared.dense),
                     ls_builder_reduce_bytes (builder, shared.experts)};
@@ -103,7 +120,7 @@ static LsShared part_of (LsShared bytes, gint64 part, gint64 parts) {
 static LsOp reduction (LsBuilder *builder, gint64 bytes, gboolean experts) {
   LsOp op;
 
-  if (stage_of (builder) == 0)
+  if (!scatters (builder))
     op = ls_builder_collective (
         builder, experts ? "reduce_expert_gradients" : "reduce_gradients", LS_COLLECTIVE_ALL_REDUCE,
         bytes, experts ? LS_SLOT_EXPERT_DATA : LS_SLOT_DATA, LS_AXIS_DATA, LS_PART_EXPOSED_DATA);
@@ -125,13 +142,38 @@ static LsOp reduction (LsBuilder *builder, gint64 bytes, gboolean experts) {
 static LsMark add_replication (LsBuilder *builder, guint stream, gint64 bytes, LsMark scattered) {
   const gint64 shards = ls_workload_shards (builder->spec->workload);
 
-  if (!ls_workload_is_hybrid (builder->spec->workload) || stage_of (builder) == 0)
+  if (!ls_workload_is_hybrid (builder->spec->workload) || !scatters (builder))
     return scattered;
   LsOp op = ls_builder_collective (builder, "reduce_shards", LS_COLLECTIVE_ALL_REDUCE,
                                    (bytes + shards - 1) / shards, LS_SLOT_ZERO_REPLICATE,
                                    LS_AXIS_DATA, LS_PART_EXPOSED_DATA);
   op.phase = LS_PHASE_BACKWARD;
   return ls_program_add (builder->program, stream, &op);
+}
+
+/* One kind of a bucket: its sum over the ranks that hold it too, and its way to the host. As above. */
+static LsMark add_reduction (LsBuilder *builder, guint stream, gint64 bytes, gboolean experts,
+                             LsMark *first) {
+  LsMark mark = {0};
+
+  if (ls_offload_has_copies (builder, experts)) {
+    LsOp op = reduction (builder, bytes, experts);
+    mark = *first = ls_program_add (builder->program, stream, &op);
+    if (!experts)
+      mark = add_replication (builder, stream, bytes, mark);
+  }
+  if (ls_offload_updates (builder)) {
+    LsOp op = ls_offload_drain (builder, bytes, experts);
+    if (!mark.valid && stage_of (builder) >= 2) {
+      op.release_kind = LS_MEMORY_BUFFERS;
+      op.release_bytes = bytes;
+    }
+    LsMark copied = ls_program_add (builder->program, stream, &op);
+    if (!mark.valid)
+      *first = copied;
+    mark = copied;
+  }
+  return mark;
 }
 
 /* Appends the collectives of a bucket to the stream of reductions; *first is what has to wait for its
@@ -142,14 +184,12 @@ static LsMark add_reductions (LsBuilder *builder, guint stream, LsShared bytes, 
   first->valid = FALSE;
   for (guint experts = 0; experts < 2; experts++) {
     const gint64 size = experts == 1 ? bytes.experts : bytes.dense;
+    LsMark begun;
     if (size == 0)
       continue;
-    LsOp op = reduction (builder, size, experts == 1);
-    mark = ls_program_add (builder->program, stream, &op);
+    mark = add_reduction (builder, stream, size, experts == 1, &begun);
     if (!first->valid)
-      *first = mark;
-    if (experts == 0)
-      mark = add_replication (builder, stream, size, mark);
+      *first = begun;
   }
   return mark;
 }
@@ -158,7 +198,7 @@ void ls_reduce_begin_section (LsBuilder *builder, gboolean last) {
   LsReduceState *state = builder->reduce;
 
   state->when = LS_REDUCE_NONE;
-  if (!has_copies (builder))
+  if (!leave (builder))
     return;
   if (stage_of (builder) >= 2)
     state->when = LS_REDUCE_EVERY;
@@ -259,7 +299,7 @@ void ls_reduce_begin_segment (LsBuilder *builder, const LsChunk *chunk) {
   g_array_set_size (builder->reduce->starts, 0);
   g_array_set_size (builder->reduce->units, 0);
   gint64 bytes = sum (segment_bytes (builder, chunk));
-  if (stage_of (builder) == 2 && bytes > 0)
+  if (stage_of (builder) == 2 && !by_layer (builder) && bytes > 0)
     ls_builder_claim (builder, "gradients", LS_MEMORY_BUFFERS, bytes);
 }
 
@@ -270,7 +310,7 @@ void ls_reduce_note (LsBuilder *builder, LsMark mark) {
 void ls_reduce_begin_layer (LsBuilder *builder, const LsLayerPlan *plan) {
   const gint64 bytes = sum (layer_bytes (builder, plan));
 
-  if (stage_of (builder) < 3 || bytes == 0)
+  if (!by_layer (builder) || bytes == 0)
     return;
   LsMark start = ls_builder_claim (builder, "gradients", LS_MEMORY_BUFFERS, bytes);
   g_array_append_val (builder->reduce->starts, start);
@@ -279,7 +319,7 @@ void ls_reduce_begin_layer (LsBuilder *builder, const LsLayerPlan *plan) {
 void ls_reduce_end_layer (LsBuilder *builder, const LsLayerPlan *plan) {
   const LsShared bytes = layer_bytes (builder, plan);
 
-  if (stage_of (builder) < 3 || sum (bytes) == 0)
+  if (!by_layer (builder) || sum (bytes) == 0)
     return;
   LsMark last = ls_builder_last (builder), mark = {0}, first;
   guint parts = ls_builder_zero_parts (builder, plan);
@@ -317,7 +357,7 @@ void ls_reduce_end_segment (LsBuilder *builder) {
 void ls_reduce_end_chunk (LsBuilder *builder, const LsChunk *chunk) {
   GArray *notes = builder->reduce->notes;
 
-  if (builder->reduce->when == LS_REDUCE_NONE || stage_of (builder) >= 3 ||
+  if (builder->reduce->when == LS_REDUCE_NONE || by_layer (builder) ||
       !zero_of (builder)->overlap || sum (segment_bytes (builder, chunk)) == 0)
     return;
   LS_REQUIRE (notes->len > 0, "layer %s has parameters and no backward", chunk->plan->name);
@@ -344,13 +384,10 @@ static void reduce_kind (LsBuilder *builder, gint64 bytes, gboolean experts, LsM
   for (guint i = 0; i < G_N_ELEMENTS (counts); i++) {
     if (sizes[i] == 0)
       continue;
-    LsOp op = reduction (builder, sizes[i], experts);
+    LsMark first;
     ls_program_repeat (builder->program, stream, counts[i]);
-    builder->reduce->newest = ls_program_add (builder->program, stream, &op);
-    ls_program_wait_same (builder->program, builder->reduce->newest, before);
-    if (!experts)
-      builder->reduce->newest =
-          add_replication (builder, stream, sizes[i], builder->reduce->newest);
+    builder->reduce->newest = add_reduction (builder, stream, sizes[i], experts, &first);
+    ls_program_wait_same (builder->program, first, before);
     ls_program_end_repeat (builder->program, stream);
   }
 }
@@ -370,7 +407,7 @@ static void reduce_all (LsBuilder *builder) {
 void ls_reduce_end_section (LsBuilder *builder) {
   LsReduceState *state = builder->reduce;
 
-  if (state->when == LS_REDUCE_NONE || stage_of (builder) >= 3)
+  if (state->when == LS_REDUCE_NONE || by_layer (builder))
     return;
   if (!zero_of (builder)->overlap)
     reduce_all (builder);
@@ -380,7 +417,7 @@ void ls_reduce_end_section (LsBuilder *builder) {
 }
 
 void ls_reduce_finish (LsBuilder *builder) {
-  if (!has_copies (builder))
+  if (!leave (builder))
     return;
   if (stage_of (builder) < 2 && !zero_of (builder)->overlap)
     reduce_all (builder);

@@ -17,6 +17,10 @@
  *             all-reduce of the shard over the groups follows it in the stream, after every micro-batch where
  *             the stage reduces every micro-batch, as PyTorch's HYBRID_SHARD does outside no_sync().
  *             source: Zhao et al., PyTorch FSDP (VLDB 2023), section 3.2.2.
+ *             Where the host updates (zero.offload) each reduction is followed, in the same stream, by the copy of
+ *             the rank's shard to the host; on one rank there is the copy alone. source: DeepSpeed,
+ *             stage_1_and_2.py and stage3.py (copies on the reduction stream). Stage 2 then reduces layer by layer as
+ *             stage 3 does.
  * Invariants: bytes reduced in a step = gradients (stages 0, 1) or micro-batches x gradients.
  */
 #pragma once

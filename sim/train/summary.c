@@ -72,6 +72,7 @@ static void add_applicable (LsSummary *summary, const LsWorkload *workload) {
   applies[LS_PART_EXPOSED_CONTEXT] = layout->context > 1;
   applies[LS_PART_EXPOSED_EXPERT] = ls_workload_has_experts (workload) && layout->expert > 1;
   applies[LS_PART_STRAGGLER_WAIT] = layout->ranks > 1;
+  applies[LS_PART_EXPOSED_OFFLOAD] = workload->zero.offload != LS_OFFLOAD_NONE;
   applies[LS_PART_INPUT] = workload->input.threads > 0;
   for (guint part = 0; part < LS_N_PARTS; part++)
     applies[part] = applies[part] || summary->parts_s[part] > 0;
@@ -142,6 +143,21 @@ static void add_memory (LsSummary *summary, LsSimulation *simulation, const LsJo
   }
 }
 
+/* What lies on hosts is no part of the ledger: it stays where it is from the first step to the last. */
+static void add_host_memory (LsSummary *summary, const LsJobRun *run) {
+  LsMemorySummary *memory = &summary->memory;
+
+  for (guint i = 0; i < run->job->n_kinds; i++) {
+    const LsStaticMemory host = ls_memory_host (run->workload, run->job->kinds[i].stage);
+    const gint64 bytes = host.parameters_bytes + host.gradients_bytes + host.optimizer_bytes;
+
+    memory->host_bytes = MAX (memory->host_bytes, bytes);
+  }
+  memory->host_capacity_bytes = memory->host_bytes > 0 ? run->workload->host_bytes : 0;
+  if (memory->host_capacity_bytes > 0 && memory->host_bytes > memory->host_capacity_bytes)
+    memory->fits = FALSE;
+}
+
 /* When the run's own ledger does not fit: what is how large and what would help, from the model. */
 static void add_verdict (LsSummary *summary, const LsJobRun *run) {
   const LsWorkload *workload = run->workload;
@@ -209,6 +225,7 @@ static void add_job (LsSummary *summary, LsSimulation *simulation, guint job) {
   add_loss_scale (summary, simulation, run);
   add_rates (summary, run);
   add_memory (summary, simulation, run);
+  add_host_memory (summary, run);
   add_verdict (summary, run);
 }
 

@@ -27,6 +27,8 @@ typedef struct {
   gint64 reserved_bytes, capacity_bytes;
   gboolean fits;
   guint rank;
+  gint64 host_bytes,
+      host_capacity_bytes; /* of the rank that offloads most; its share of the host */
 } LsMemorySummary;
 
 /* A traffic job: an operation is what all its groups do in a step, without the gap before it. */

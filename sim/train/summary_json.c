@@ -99,6 +99,10 @@ static void put_memory (GString *out, const LsMemorySummary *memory) {
     g_autofree char *key = g_strdup_printf ("%s_bytes", ls_memory_name ((LsMemoryKind) kind));
     put_integer (out, key, memory->by_kind[kind]);
   }
+  if (memory->host_bytes > 0) {
+    put_integer (out, "host_bytes", memory->host_bytes);
+    put_integer (out, "host_capacity_bytes", memory->host_capacity_bytes);
+  }
   g_string_append_c (out, '}');
 }
 

@@ -99,7 +99,16 @@ static void put_memory_verdict (GString *out, const LsMemorySummary *memory) {
   g_autofree char *capacity = decimal ((double) memory->capacity_bytes, LS_DIMENSION_BYTES);
 
   put_line (out, "memory", "%s of %s usable: %s", reserved, capacity,
-            memory->fits ? "fits" : "DOES NOT FIT");
+            memory->reserved_bytes <= memory->capacity_bytes ? "fits" : "DOES NOT FIT");
+}
+
+static void put_host_memory (GString *out, const LsMemorySummary *memory) {
+  g_autofree char *bytes = decimal ((double) memory->host_bytes, LS_DIMENSION_BYTES);
+  g_autofree char *share = decimal ((double) memory->host_capacity_bytes, LS_DIMENSION_BYTES);
+
+  if (memory->host_bytes > 0)
+    put_line (out, "on the host", "%s of each rank, its share is %s: %s", bytes, share,
+              memory->host_bytes <= memory->host_capacity_bytes ? "fits" : "DOES NOT FIT");
 }
 
 static void put_memory (GString *out, const LsMemorySummary *memory) {
@@ -114,6 +123,7 @@ static void put_memory (GString *out, const LsMemorySummary *memory) {
             kind[LS_MEMORY_GRADIENTS], kind[LS_MEMORY_OPTIMIZER]);
   put_line (out, "", "activations %s, buffers %s", kind[LS_MEMORY_ACTIVATIONS],
             kind[LS_MEMORY_BUFFERS]);
+  put_host_memory (out, memory);
 }
 
 /* Parts in falling order of time, equal ones in the order of the vocabulary. */

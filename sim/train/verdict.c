@@ -134,6 +134,20 @@ static gboolean is_close (const LsMemoryEstimate *e) {
          LS_MEMORY_ERROR * (double) e->reserved_bytes;
 }
 
+/* What is offloaded, beside the device's. */
+static void append_host (GString *text, const LsMemoryEstimate *e) {
+  if (e->host_bytes == 0)
+    return;
+  g_string_append_printf (
+      text,
+      "; in the host's memory: parameters %.1f, gradients %.1f, optimizer %.1f GB of this rank",
+      GB (e->host.parameters_bytes), GB (e->host.gradients_bytes), GB (e->host.optimizer_bytes));
+  if (e->host_capacity_bytes > 0)
+    g_string_append_printf (text, ", %.1f of its share of %.1f GB%s", GB (e->host_bytes),
+                            GB (e->host_capacity_bytes),
+                            ls_memory_host_fits (e) ? "" : ": too much");
+}
+
 char *ls_memory_verdict (const LsWorkload *workload, const LsAccelerator *const *accelerators,
                          const LsMemoryEstimate *e) {
   GString *text = g_string_new (NULL);
@@ -142,6 +156,9 @@ char *ls_memory_verdict (const LsWorkload *workload, const LsAccelerator *const 
   if (e->fits)
     g_string_append_printf (text, "fits: %.1f GB of %.1f GB usable", GB (e->reserved_bytes),
                             GB (e->capacity_bytes));
+  else if (e->reserved_bytes <= e->capacity_bytes)
+    g_string_append_printf (text, "does not fit its host; the device has room: %.1f GB of %.1f GB",
+                            GB (e->reserved_bytes), GB (e->capacity_bytes));
   else
     g_string_append_printf (text, "does not fit: needs %.1f GB, %.1f GB usable",
                             GB (e->reserved_bytes), GB (e->capacity_bytes));
@@ -154,6 +171,7 @@ char *ls_memory_verdict (const LsWorkload *workload, const LsAccelerator *const 
                             ls_memory_name ((LsMemoryKind) kind), GB (e->bytes[kind]));
   g_string_append_printf (text, " GB, allocator %.1f GB",
                           GB (e->reserved_bytes - e->allocated_bytes));
+  append_host (text, e);
   if (is_close (e))
     g_string_append_printf (text, "; close: measured peaks differ from this count by up to %.0f %%",
                             100 * LS_MEMORY_ERROR);

@@ -24,7 +24,8 @@
   X (INPUT, "input")                       \
   X (CHECKPOINT, "checkpoint")             \
   X (RECOVERY, "recovery")                 \
-  X (OTHER, "other")
+  X (OTHER, "other")                       \
+  X (EXPOSED_OFFLOAD, "exposed_offload")
 
 /* Axes of communication groups (trace table `axis`). */
 #define LS_AXES(X)                   \
@@ -39,7 +40,8 @@
   X (CHECKPOINT, "checkpoint")       \
   X (EXPERT_TENSOR, "expert_tensor") \
   X (EXPERT_DATA, "expert_data")     \
-  X (DATA_CONTEXT, "data_context")
+  X (DATA_CONTEXT, "data_context")   \
+  X (OFFLOAD, "offload")
 
 /* Phases of a step (trace table `phase`). */
 #define LS_PHASES(X)             \

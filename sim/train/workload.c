@@ -303,6 +303,22 @@ guint ls_workload_shards (const LsWorkload *workload) {
   return workload->zero.shard_group > 0 ? MIN (workload->zero.shard_group, copies) : copies;
 }
 
+gint64 ls_workload_owned (const LsWorkload *workload, gint64 parameters, gint64 expert_parameters) {
+  const gint64 shards = ls_workload_shards (workload);
+  const gint64 expert_shards = ls_workload_expert_shards (workload);
+
+  if (workload->zero.stage < 1)
+    return parameters + expert_parameters;
+  return (parameters + shards - 1) / shards +
+         (expert_parameters + expert_shards - 1) / expert_shards;
+}
+
+gboolean ls_workload_gathers (const LsWorkload *workload) {
+  return workload->zero.stage >= 3 &&
+         (workload->zero.offload == LS_OFFLOAD_PARAMETERS || ls_workload_shards (workload) > 1 ||
+          (ls_workload_has_experts (workload) && ls_workload_expert_shards (workload) > 1));
+}
+
 gboolean ls_workload_is_hybrid (const LsWorkload *workload) {
   const guint shards = ls_workload_shards (workload);
 
@@ -400,7 +416,7 @@ static int optimizer_extra_bytes (const LsWorkload *workload) {
  * source: counted in torch.optim.adam, _single_tensor_adam. */
 #define PLAIN_ADAM_PASSES 21
 
-double ls_workload_optimizer_traffic (const LsWorkload *workload) {
+double ls_workload_fused_traffic (const LsWorkload *workload) {
   const LsPrecision *p = &workload->precision;
   const int parameter = ls_format_bytes (p->parameters);
   const int moment = ls_format_bytes (p->optimizer);
@@ -410,10 +426,18 @@ double ls_workload_optimizer_traffic (const LsWorkload *workload) {
               2 * moment * (int) ls_optimizer_moments (&workload->optimizer);
 
   bytes += p->master_used ? 2 * ls_format_bytes (p->master) + parameter : 2 * parameter;
-  bytes += optimizer_extra_bytes (workload);
-  if (!workload->software->fused_optimizer && ls_optimizer_moments (&workload->optimizer) == 2)
-    bytes = MAX (bytes, PLAIN_ADAM_PASSES * moment + (p->master_used ? parameter : 0));
-  return bytes;
+  return bytes + optimizer_extra_bytes (workload);
+}
+
+double ls_workload_optimizer_traffic (const LsWorkload *workload) {
+  const LsPrecision *p = &workload->precision;
+  const int plain = PLAIN_ADAM_PASSES * ls_format_bytes (p->optimizer) +
+                    (p->master_used ? ls_format_bytes (p->parameters) : 0);
+  const double bytes = ls_workload_fused_traffic (workload);
+
+  return workload->software->fused_optimizer || ls_optimizer_moments (&workload->optimizer) != 2
+             ? bytes
+             : MAX (bytes, plain);
 }
 
 double ls_workload_model_flops (const LsWorkload *workload) {
@@ -433,6 +457,13 @@ const char *ls_share_name (LsShare share) {
 
   LS_REQUIRE ((guint) share < LS_N_SHARES, "share %d", (int) share);
   return names[share];
+}
+
+const char *ls_offload_name (LsOffload offload) {
+  static const char *const names[] = {LS_OFFLOADS (NAME_ENTRY)};
+
+  LS_REQUIRE ((guint) offload < LS_N_OFFLOADS, "offload %d", (int) offload);
+  return names[offload];
 }
 
 const char *ls_context_kind_name (LsContextKind kind) {

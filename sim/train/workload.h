@@ -27,6 +27,7 @@ typedef struct {
   gint64 max_gathered; /* parameters gathered at once at most, stage 3; 0: no limit */
   guint
       shard_group; /* states are sharded in groups of so many copies and repeated over these; 0: all */
+  LsOffload offload; /* what lies in the memory of the host */
 } LsZero;
 
 typedef struct {
@@ -81,10 +82,11 @@ typedef struct {
   LsKernelTable *kernels; /* measured times; NULL: none */
   LsAttention attention;  /* what the software asks for, before the device's own limits */
   LsLayout layout;
-  guint gpus;                       /* of the cluster; ranks <= gpus, the rest idle */
-  guint *gpu_of_rank;               /* layout.ranks entries */
-  LsShare share;                    /* of its GPUs with other jobs */
-  gint64 others_bytes;              /* that other jobs hold on them */
+  guint gpus;          /* of the cluster; ranks <= gpus, the rest idle */
+  guint *gpu_of_rank;  /* layout.ranks entries */
+  LsShare share;       /* of its GPUs with other jobs */
+  gint64 others_bytes; /* that other jobs hold on them */
+  gint64 host_bytes;   /* of the host's memory for each rank, where ranks are most; 0: unknown */
   gint64 global_batch, micro_batch; /* samples */
   gint64 microbatches;              /* per replica and step: global / (micro x data); the most */
   gint64 *microbatches_of;          /* by data rank, where they differ; NULL: all as above */
@@ -125,6 +127,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsWorkload, ls_workload_free)
 guint ls_workload_shards (const LsWorkload *workload);
 /* The same of routed experts: ranks that hold the same ones. */
 guint ls_workload_expert_shards (const LsWorkload *workload);
+/* Parameters of a rank that it updates, of so many that it holds before ZeRO; shards are rounded up. */
+gint64 ls_workload_owned (const LsWorkload *workload, gint64 parameters, gint64 expert_parameters);
+/* TRUE when layers' parameters come from elsewhere (stage 3): from other ranks or from the host. */
+gboolean ls_workload_gathers (const LsWorkload *workload);
 /* TRUE when these are fewer than hold the same parameters (hybrid sharding). */
 gboolean ls_workload_is_hybrid (const LsWorkload *workload);
 /* TRUE when gradients are clipped by their norm. */
@@ -159,12 +165,15 @@ guint ls_workload_n_parts (const LsWorkload *workload);
 guint ls_workload_stage_of (const LsWorkload *workload, guint device, guint part);
 /* Bytes that one optimizer update reads and writes per parameter that the rank owns. */
 double ls_workload_optimizer_traffic (const LsWorkload *workload);
+/* The same of one fused pass, whatever the software does on the GPU. */
+double ls_workload_fused_traffic (const LsWorkload *workload);
 /* FLOPs of one step over all ranks: the model's (no recompute, attention in full). */
 double ls_workload_model_flops (const LsWorkload *workload);
 /* Format and dense peak against which MFU is counted, per GPU. */
 double ls_workload_peak_flops_per_s (const LsWorkload *workload, const LsAccelerator *accelerator);
 
 const char *ls_share_name (LsShare share);
+const char *ls_offload_name (LsOffload offload);
 const char *ls_context_kind_name (LsContextKind kind);
 const char *ls_schedule_name (LsScheduleKind kind);
 const char *ls_recompute_mode_name (LsRecomputeMode mode);

@@ -42,8 +42,8 @@ static const char *const optimizers_later[] = {"muon", NULL};
 #define CONTEXT_WORD(id, word) word,
 static const char *const context_kinds[] = {LS_CONTEXT_KINDS (CONTEXT_WORD) NULL};
 #undef CONTEXT_WORD
-static const char *const offload_words[] = {"none", NULL};
-static const char *const offload_later[] = {"optimizer", "parameters", "all", "cpu", "nvme", NULL};
+static const char *const offload_words[] = {LS_OFFLOADS (NAME_OF) NULL};
+static const char *const offload_later[] = {"nvme", NULL};
 #define WORD_OF(id, word, title) word,
 static const char *const attentions[] = {LS_ATTENTIONS (WORD_OF) NULL};
 #undef WORD_OF
@@ -360,7 +360,11 @@ const LsConfigKey ls_workload_keys[] = {
      .later_choices = offload_later,
      .default_text = "none",
      .source = "all on the GPU",
-     .meaning = "states kept in host memory"},
+     .when = "only with zero.stage > 0; parameters only with zero.stage 3",
+     .meaning =
+         "states kept in the memory of the host, which updates them: optimizer: master copy, "
+         "moments and sharded gradients (DeepSpeed's offload_optimizer); parameters: these "
+         "and the parameters (offload_param with it, FSDP's CPU offload)"},
 
     /* Recompute. */
     {.path = W "recompute",

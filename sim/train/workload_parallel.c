@@ -458,6 +458,40 @@ static void read_shard_group (LsWorkloadReader *r) {
                           "shard groups of one rank: nothing is sharded, all copies are summed");
 }
 
+/* Host memory for each rank, on the node where that is least. */
+static void share_host (LsWorkloadReader *r) {
+  LsWorkload *w = r->workload;
+
+  if (w->zero.offload == LS_OFFLOAD_NONE || w->gpu_of_rank == NULL || r->cluster == NULL)
+    return;
+  g_autofree guint *ranks = g_new0 (guint, ls_cluster_n_nodes (r->cluster));
+  for (guint rank = 0; rank < w->layout.ranks; rank++)
+    ranks[ls_cluster_gpu_node (r->cluster, w->gpu_of_rank[rank])]++;
+  for (guint node = 0; node < ls_cluster_n_nodes (r->cluster); node++) {
+    if (ranks[node] == 0)
+      continue;
+    const gint64 each = ls_cluster_node (r->cluster, node)->host_memory_bytes / ranks[node];
+    if (w->host_bytes == 0 || each < w->host_bytes)
+      w->host_bytes = each;
+  }
+}
+
+/* DeepSpeed refuses the same: without a stage there is no sharded state to move, and only stage 3 fetches
+ * parameters layer by layer. source: its documentation, offload_optimizer and offload_param. */
+static void check_offload (LsWorkloadReader *r) {
+  const char *const path = W "zero.offload";
+  const LsZero *zero = &r->workload->zero;
+
+  if (zero->offload != LS_OFFLOAD_NONE && zero->stage == 0)
+    ls_reader_fault (r, path, "%s needs zero.stage 1, 2 or 3, on one GPU too; zero.stage is 0",
+                     ls_offload_name (zero->offload));
+  else if (zero->offload == LS_OFFLOAD_PARAMETERS && zero->stage < 3)
+    ls_reader_fault (r, path,
+                     "parameters needs zero.stage 3, whose layers are fetched one by one; "
+                     "zero.stage is %d, which may offload the optimizer",
+                     zero->stage);
+}
+
 /* Keys of `zero` that cannot matter in this layout. */
 void ls_reader_check_zero (LsWorkloadReader *r) {
   static const char *const keys[] = {W "zero.stage", W "zero.overlap", W "zero.bucket",
@@ -465,15 +499,19 @@ void ls_reader_check_zero (LsWorkloadReader *r) {
   const LsZero *zero = &r->workload->zero;
 
   read_shard_group (r);
-  if (ls_layout_copies (&r->workload->layout) == 1) {
+  check_offload (r);
+  share_host (r);
+  if (ls_layout_copies (&r->workload->layout) == 1 && zero->offload == LS_OFFLOAD_NONE) {
     for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
       if (i > 0 || zero->stage > 0)
         ls_reader_no_effect (r, keys[i],
                              "there is one data-parallel rank: nothing to shard or reduce");
     return;
   }
-  if (zero->stage == 3)
-    ls_reader_no_effect (r, keys[2], "stage 3 reduces layer by layer");
+  if (zero->stage == 3 || (zero->stage == 2 && zero->offload != LS_OFFLOAD_NONE))
+    ls_reader_no_effect (r, keys[2],
+                         zero->stage == 3 ? "stage 3 reduces layer by layer"
+                                          : "gradients go to the host layer by layer");
   for (guint i = 3; i < G_N_ELEMENTS (keys); i++)
     if (zero->stage < 3)
       ls_reader_no_effect (r, keys[i], "only stage 3 gathers parameters layer by layer");

@@ -55,6 +55,7 @@ guint ls_reader_word (LsWorkloadReader *r, const char *path, const char *(*name)
   }
 NAMER (optimizer_word, ls_optimizer_name, LsOptimizerKind)
 NAMER (attention_word, ls_attention_name, LsAttention)
+NAMER (offload_word, ls_offload_name, LsOffload)
 NAMER (recipe_word, ls_fp8_recipe_name, LsFp8Recipe)
 NAMER (loss_scale_word, ls_loss_scale_name, LsLossScaleKind)
 
@@ -279,6 +280,7 @@ static void read_zero (LsWorkloadReader *r) {
   zero->prefetch = ls_config_get_int (r->config, W "zero.prefetch");
   if (ls_reader_has (r, W "zero.max_gathered"))
     zero->max_gathered = ls_config_get_int (r->config, W "zero.max_gathered");
+  zero->offload = (LsOffload) ls_reader_word (r, W "zero.offload", offload_word, LS_N_OFFLOADS);
 }
 
 static void read_optimizer (LsWorkloadReader *r) {

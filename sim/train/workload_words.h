@@ -42,6 +42,13 @@
   X (ALL_TO_ALL, "all-to-all") /* heads instead of tokens during attention (Ulysses) */ \
   X (ALL_GATHER, "all-gather") /* keys and values of the whole sequence on every rank */
 
+#define LS_OFFLOADS(X)                                                                      \
+  X (NONE, "none")             /* all states on the GPU */                                  \
+  X (OPTIMIZER, "optimizer")   /* master copy, moments and sharded gradients on the host */ \
+  X (PARAMETERS, "parameters") /* and the parameters (stage 3) */
+
+#define LS_ENUM_OFFLOAD(id, name) LS_OFFLOAD_##id,
+typedef enum { LS_OFFLOADS (LS_ENUM_OFFLOAD) LS_N_OFFLOADS } LsOffload;
 #define LS_ENUM_CONTEXT(id, name) LS_CONTEXT_##id,
 typedef enum { LS_CONTEXT_KINDS (LS_ENUM_CONTEXT) LS_N_CONTEXT_KINDS } LsContextKind;
 #define LS_ENUM_SCHEDULE(id, name) LS_SCHEDULE_##id,

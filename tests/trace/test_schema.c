@@ -31,11 +31,12 @@ static const char *const contract[][2] = {
      "job_id step start_ns end_ns tokens compute_ns memory_bound_ns exposed_tensor_ns "
      "exposed_data_ns exposed_zero_ns exposed_pipeline_ns exposed_expert_ns exposed_context_ns "
      "exposed_server_ns pipeline_bubble_ns straggler_wait_ns optimizer_ns input_ns "
-     "checkpoint_ns recovery_ns other_ns"},
-    {"step_rank", "job_id step rank compute_ns memory_bound_ns exposed_tensor_ns exposed_data_ns "
-                  "exposed_zero_ns exposed_pipeline_ns exposed_expert_ns exposed_context_ns "
-                  "exposed_server_ns pipeline_bubble_ns straggler_wait_ns optimizer_ns input_ns "
-                  "checkpoint_ns recovery_ns other_ns caused_wait_ns peak_bytes"},
+     "checkpoint_ns recovery_ns other_ns exposed_offload_ns"},
+    {"step_rank",
+     "job_id step rank compute_ns memory_bound_ns exposed_tensor_ns exposed_data_ns "
+     "exposed_zero_ns exposed_pipeline_ns exposed_expert_ns exposed_context_ns "
+     "exposed_server_ns pipeline_bubble_ns straggler_wait_ns optimizer_ns input_ns "
+     "checkpoint_ns recovery_ns other_ns exposed_offload_ns caused_wait_ns peak_bytes"},
     {"fault",
      "id replica job_id component kind node rank resource_id domain start_us end_us lost_gpu_s "
      "cause n_nodes"},

@@ -66,6 +66,7 @@ static LsWorkload *new_workload (const FoldCase *test) {
   workload->steps = test->steps;
   workload->zero.stage = test->zero;
   workload->zero.overlap = test->overlap;
+  workload->zero.offload = test->zero > 0 ? test->offload : LS_OFFLOAD_NONE;
   workload->sequence_parallel = test->sequence_parallel && test->tensor > 1;
   workload->schedule = test->schedule;
   if (test->input)

@@ -19,6 +19,7 @@ typedef struct {
   gboolean documents; /* packed, and pauses */
   guint order;        /* number of a permutation of the axes; 0: the usual one */
   int zero;
+  LsOffload offload;
   gboolean overlap, sequence_parallel;
   LsScheduleKind schedule;
   gint64 microbatches, steps;

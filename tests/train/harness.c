@@ -175,6 +175,11 @@ static const LsTransfer *expand_copy (gpointer self, guint rank, guint descripto
 }
 
 TestRun *test_run (LsWorkload *workload, const TestLayer *layer, const TestNet *net) {
+  return test_run_skipping (workload, layer, net, NULL);
+}
+
+TestRun *test_run_skipping (LsWorkload *workload, const TestLayer *layer, const TestNet *net,
+                            const guint8 *skips) {
   static const LsExpander expander = {expand_collective, expand_message, expand_copy};
   const guint n = workload->layout.ranks;
   TestRun *run = g_new0 (TestRun, 1);
@@ -195,13 +200,18 @@ TestRun *test_run (LsWorkload *workload, const TestLayer *layer, const TestNet *
   hosts[0] = ls_engine_add_device (run->engine, "host", 1e11);
   for (guint i = 1; i < n; i++)
     hosts[i] = hosts[0];
-  const LsJobSource source = {
-      .accelerators = accelerators, .host_cores = 8, .new_stage = new_stage, .self = run};
+  const LsJobSource source = {.accelerators = accelerators,
+                              .host_cores = 8,
+                              .host_bytes_per_s = 1e11,
+                              .new_stage = new_stage,
+                              .self = run};
   run->job = ls_job_build_from (workload, &source, &error);
   ck_assert_msg (run->job != NULL, "%s", error ? error->message : "");
   ls_engine_set_expander (run->engine, &expander, run);
   ls_engine_set_idle_part (run->engine, LS_PART_OTHER);
   ls_job_install (run->job, run->engine, devices, hosts);
+  for (guint i = 0; i < n && skips != NULL; i++)
+    ls_engine_set_skips (run->engine, i, skips);
   gboolean good = ls_engine_run (run->engine, G_MAXINT64, NULL, &error);
   ck_assert_msg (good, "%s", error ? error->message : "");
   ls_engine_check (run->engine);

@@ -41,6 +41,9 @@ LsWorkload *test_workload (guint tensor, guint data, guint pipeline, guint layer
 void test_set_schedule (LsWorkload *workload, LsScheduleKind kind, guint virtual_stages);
 /* Builds and runs to the end; takes the workload. */
 TestRun *test_run (LsWorkload *workload, const TestLayer *layer, const TestNet *net);
+/* The same with steps that overflow: `skips` has one entry per step and outlives the run. */
+TestRun *test_run_skipping (LsWorkload *workload, const TestLayer *layer, const TestNet *net,
+                            const guint8 *skips);
 void test_run_free (TestRun *run);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TestRun, test_run_free)
 

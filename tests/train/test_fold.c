@@ -83,6 +83,28 @@ START_TEST (varied_scenarios_fold_exactly) {
 }
 END_TEST
 
+/* Ranks of a node take turns on its memory and on the PCIe links that they share; those of one node may be of several
+ * classes. */
+START_TEST (offload_folds_exactly) {
+  static const FoldCase cases[] = {
+      CASE ("dgx-a100", 2, SINGLE_SWITCH, SPRAY, 1, 64, 1, 1, 16, 1, 1, FALSE, -1),
+      CASE ("dgx-h100", 2, SINGLE_SWITCH, SPRAY, 1, 64, 1, 2, 8, 1, 2, TRUE, -1),
+      CASE ("dgx-a100", 4, FAT_TREE, SPRAY, 8, 4, 1, 8, 2, 2, 3, FALSE, -1),
+      CASE ("dgx-1-v100", 2, SINGLE_SWITCH, SPRAY, 1, 64, 1, 4, 2, 2, 3, FALSE, -1),
+  };
+  FoldCase test = cases[_i];
+
+  for (guint offload = LS_OFFLOAD_OPTIMIZER; offload < LS_N_OFFLOADS; offload++) {
+    if (offload == LS_OFFLOAD_PARAMETERS && test.zero < 3)
+      continue;
+    test.offload = (LsOffload) offload;
+    FoldResult result = compare (&test);
+    ck_assert_uint_gt (result.ranks, 0);
+    ck_assert_uint_lt (result.classes, result.ranks);
+  }
+}
+END_TEST
+
 /* On one switch the ranks of a stage are alike. A straggler makes four classes of each stage: the one whose
  * coordinates but the stage are the straggler's, the others of that data rank, the others of that tensor rank, and
  * the rest; pipelines carry that from stage to stage, and nothing splits further. */
@@ -102,6 +124,7 @@ END_TEST
 static void add_tests (TCase *tcase) {
   tcase_add_test (tcase, random_scenarios_fold_exactly);
   tcase_add_loop_test (tcase, varied_scenarios_fold_exactly, 0, G_N_ELEMENTS (varied));
+  tcase_add_loop_test (tcase, offload_folds_exactly, 0, 4);
   tcase_add_test (tcase, a_straggler_splits_what_it_touches);
 }
 

@@ -16,31 +16,60 @@ typedef struct {
   gint64 every;
   gboolean sequence_parallel, overlap;
   const char *software; /* NULL: the default one */
+  LsOffload offload;
 } Case;
 
 static const Case cases[] = {
-    {"gpt2-medium", 1, 1, 1, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL},
-    {"gpt2-medium", 1, 2, 1, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL},
-    {"gpt2-medium", 1, 4, 1, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, FALSE, TRUE, NULL},
-    {"gpt2-medium", 1, 4, 1, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 4, FALSE, TRUE, NULL},
-    {"gpt2-medium", 1, 4, 1, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL},
-    {"gpt2-medium", 1, 4, 1, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, FALSE, NULL},
-    {"gpt2-medium", 1, 4, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL},
-    {"gpt2-medium", 1, 4, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, FALSE, TRUE, NULL},
-    {"llama2-7b", 1, 8, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL},
-    {"gpt2-medium", 2, 1, 2, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL},
-    {"gpt2-medium", 2, 1, 4, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, TRUE, TRUE, NULL},
-    {"gpt2-medium", 1, 2, 4, 1, LS_SCHEDULE_GPIPE, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL},
-    {"gpt2-medium", 4, 1, 2, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_SELECTIVE, 1, TRUE, TRUE, NULL},
-    {"llama2-7b", 2, 2, 2, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 2, TRUE, TRUE, NULL},
-    {"llama2-7b", 2, 2, 2, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, TRUE, TRUE, NULL},
+    {"gpt2-medium", 1, 1, 1, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL,
+     LS_OFFLOAD_NONE},
+    {"gpt2-medium", 1, 2, 1, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL,
+     LS_OFFLOAD_NONE},
+    {"gpt2-medium", 1, 4, 1, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, FALSE, TRUE, NULL,
+     LS_OFFLOAD_NONE},
+    {"gpt2-medium", 1, 4, 1, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 4, FALSE, TRUE, NULL,
+     LS_OFFLOAD_NONE},
+    {"gpt2-medium", 1, 4, 1, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL,
+     LS_OFFLOAD_NONE},
+    {"gpt2-medium", 1, 4, 1, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, FALSE, NULL,
+     LS_OFFLOAD_NONE},
+    {"gpt2-medium", 1, 4, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL,
+     LS_OFFLOAD_NONE},
+    {"gpt2-medium", 1, 4, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, FALSE, TRUE, NULL,
+     LS_OFFLOAD_NONE},
+    {"llama2-7b", 1, 8, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL,
+     LS_OFFLOAD_NONE},
+    {"gpt2-medium", 2, 1, 2, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL,
+     LS_OFFLOAD_NONE},
+    {"gpt2-medium", 2, 1, 4, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, TRUE, TRUE, NULL,
+     LS_OFFLOAD_NONE},
+    {"gpt2-medium", 1, 2, 4, 1, LS_SCHEDULE_GPIPE, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL,
+     LS_OFFLOAD_NONE},
+    {"gpt2-medium", 4, 1, 2, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_SELECTIVE, 1, TRUE, TRUE, NULL,
+     LS_OFFLOAD_NONE},
+    {"llama2-7b", 2, 2, 2, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 2, TRUE, TRUE, NULL,
+     LS_OFFLOAD_NONE},
+    {"llama2-7b", 2, 2, 2, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, TRUE, TRUE, NULL,
+     LS_OFFLOAD_NONE},
     {"llama2-7b", 1, 8, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_MATMULS, 1, FALSE, TRUE,
-     "pytorch-fsdp2"},
+     "pytorch-fsdp2", LS_OFFLOAD_NONE},
     {"llama2-7b", 1, 8, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_MATMULS, 1, FALSE, TRUE,
-     "pytorch-fsdp2-eager"},
-    {"llama2-7b", 2, 2, 2, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, TRUE, TRUE,
-     "megatron-bridge"},
-    {"resnet-50", 1, 8, 1, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL},
+     "pytorch-fsdp2-eager", LS_OFFLOAD_NONE},
+    {"llama2-7b", 2, 2, 2, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, TRUE, TRUE, "megatron-bridge",
+     LS_OFFLOAD_NONE},
+    {"gpt2-medium", 1, 1, 1, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, FALSE, TRUE, NULL,
+     LS_OFFLOAD_OPTIMIZER},
+    {"gpt2-medium", 1, 1, 1, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL,
+     LS_OFFLOAD_OPTIMIZER},
+    {"gpt2-medium", 1, 4, 1, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, FALSE, FALSE, NULL,
+     LS_OFFLOAD_OPTIMIZER},
+    {"gpt2-medium", 1, 1, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, FALSE, TRUE, NULL,
+     LS_OFFLOAD_PARAMETERS},
+    {"llama2-7b", 1, 8, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, FALSE, TRUE, NULL,
+     LS_OFFLOAD_PARAMETERS},
+    {"llama2-7b", 2, 2, 2, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 2, TRUE, TRUE, NULL,
+     LS_OFFLOAD_OPTIMIZER},
+    {"resnet-50", 1, 8, 1, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL,
+     LS_OFFLOAD_NONE},
 };
 
 static LsCluster *new_cluster (void) {
@@ -53,7 +82,8 @@ static LsCluster *new_cluster (void) {
 
 START_TEST (ledger_peak_is_what_the_model_says)
 /* Both count the same sizes; the ledger at their real times, the model without a clock and with everything
- * that may be under way, so it may exceed the ledger but not fall below it: 0 to + 5 %. */
+ * that may be under way, so it may exceed the ledger but not fall below it: 0 to + 5 %. With parameters on the host
+ * nothing else is left on the device, and layers that come over PCIe are seldom ahead: to + 15 %. */
 {
   const Case *c = &cases[_i];
   g_autoptr (LsCluster) cluster = new_cluster ();
@@ -65,7 +95,7 @@ START_TEST (ledger_peak_is_what_the_model_says)
   LsMemoryEstimate estimate;
   LsSimulation *simulation = NULL;
   LsJob *job = NULL;
-  double ratio = 0;
+  double ratio = 0, most = c->offload == LS_OFFLOAD_PARAMETERS ? 1.15 : 1.05;
 
   if (c->software != NULL)
     workload->software = ls_software_find (c->software, NULL);
@@ -75,6 +105,7 @@ START_TEST (ledger_peak_is_what_the_model_says)
   workload->global_batch = 2 * 6 * c->data;
   workload->zero.stage = c->zero;
   workload->zero.overlap = c->overlap;
+  workload->zero.offload = c->offload;
   workload->schedule = c->schedule;
   workload->sequence_parallel = c->sequence_parallel;
   workload->recompute.mode = c->recompute;
@@ -91,7 +122,7 @@ START_TEST (ledger_peak_is_what_the_model_says)
   ck_assert (ls_simulation_run (simulation, NULL, &error));
   summary = ls_summary_new (simulation);
   ratio = (double) estimate.allocated_bytes / (double) summary->memory.peak_bytes;
-  ck_assert_msg (ratio >= 1 && ratio <= 1.05, "model / ledger = %.4f", ratio);
+  ck_assert_msg (ratio >= 1 && ratio <= most, "model / ledger = %.4f", ratio);
   ls_simulation_free (simulation);
   ls_job_free (job);
 }

@@ -7,7 +7,8 @@ WITH per_rank AS (
   SELECT r.rank, sum(s.end_ns - s.start_ns) AS total_ns,
          sum(r.compute_ns + r.memory_bound_ns + r.optimizer_ns) AS compute_ns,
          sum(r.exposed_tensor_ns + r.exposed_data_ns + r.exposed_zero_ns + r.exposed_pipeline_ns
-             + r.exposed_expert_ns + r.exposed_context_ns + r.exposed_server_ns) AS exposed_ns
+             + r.exposed_expert_ns + r.exposed_context_ns + r.exposed_server_ns
+             + r.exposed_offload_ns) AS exposed_ns
   FROM step_rank r JOIN step s USING (job_id, step)
   WHERE step = coalesce(:step, step) GROUP BY r.rank)
 SELECT rank, round(total_ns / 1e6, 3) AS total_ms, round(compute_ns / 1e6, 3) AS compute_ms,

@@ -14,6 +14,7 @@ parts(part, ns) AS (
   UNION ALL SELECT 'exposed_expert', avg(exposed_expert_ns) FROM chosen
   UNION ALL SELECT 'exposed_context', avg(exposed_context_ns) FROM chosen
   UNION ALL SELECT 'exposed_server', avg(exposed_server_ns) FROM chosen
+  UNION ALL SELECT 'exposed_offload', avg(exposed_offload_ns) FROM chosen
   UNION ALL SELECT 'pipeline_bubble', avg(pipeline_bubble_ns) FROM chosen
   UNION ALL SELECT 'straggler_wait', avg(straggler_wait_ns) FROM chosen
   UNION ALL SELECT 'optimizer', avg(optimizer_ns) FROM chosen

@@ -1,0 +1,62 @@
+#!/bin/sh
+# States in the memory of the host, from the command line: what lies where, what shares what, what the trace says.
+# shellcheck source=tests/cli/lib/common.sh
+. "$SOURCE_DIR/tests/cli/lib/common.sh"
+
+# The shipped example fits with offload only.
+example=$SOURCE_DIR/workloads/memory/offload.yaml
+run 0 check "$example" --memory
+empty err
+says out "in the memory of the host, of each rank"
+says out "20.57 GB     123.4 GB       144 GB     1.649 TB"
+run 3 check "$example" --set workload.zero.offload=none
+# The host's room is a verdict of its own.
+run 3 check "$example" --memory --set 'cluster.groups.main.node.host.memory=100 GB'
+says out "does not fit its host; the device has room"
+run 3 run "$example" --trace none --set 'cluster.groups.main.node.host.memory=100 GB'
+says out "on the host     144 GB of each rank, its share is 100 GB: DOES NOT FIT"
+run 0 check "$example" --json --memory
+says out '"needed_bytes"'
+
+cat >small.yaml <<'YAML'
+lockstep: 1
+cluster: {nodes: 1, node: {preset: dgx-a100, gpus: 2}}
+workload:
+  model: {layers: 4, hidden: 2048, heads: 16, ffn: 8192, vocab: 32000, max_seq: 1024}
+  precision: bf16
+  batch: {global: 8, micro: 4, seq_len: 1024}
+  zero: {stage: 1, offload: optimizer}
+  stop: {steps: 1}
+trace: {level: none}
+YAML
+# part NAME SETTINGS...: its time in a step, in seconds.
+part() {
+  name=$1
+  shift
+  run 0 run small.yaml --json "$@"
+  tr ',{}' '\n' <out | sed -n "s/.*\"$name\": //p" | head -n 1
+}
+# ratio A B LOW HIGH WHAT: A / B lies between.
+ratio() {
+  awk -v a="$1" -v b="$2" -v low="$3" -v high="$4" \
+    'BEGIN { exit !(b > 0 && a / b >= low && a / b <= high) }' || fail "$5: $1 / $2 is not $3 to $4"
+}
+# GPUs behind one PCIe switch halve each other's ways out and back; latencies (10.7 us each) stay.
+shared=$(part offload --set workload.zero.overlap=false)
+own=$(part offload --set workload.zero.overlap=false --set cluster.groups.main.node.host.gpus_per_root=1)
+ratio "$shared" "$own" 1.95 2.0 "two GPUs behind one switch"
+# The update goes with the bandwidth of the host's memory; the rest of the part is a clearing of gradients.
+once=$(part optimizer)
+twice=$(part optimizer --set 'cluster.groups.main.node.host.memory_bandwidth=819.2 GB/s')
+ratio "$once" "$twice" 1.9 2.0 "a host of twice the bandwidth"
+
+# The trace names each copy, and the host's update.
+run 0 run small.yaml --set trace.level=ops --set workload.zero.stage=3 --set workload.zero.offload=parameters -o full.db
+run 0 query full.db "SELECT name, kind, axis, phase, count(*) FROM events WHERE rank = 0 AND axis = 'offload'
+  GROUP BY 1, 2, 3, 4 ORDER BY 1, 4"
+grep -q 'fetch_parameters.*host_copy.*offload.*backward' out || fail "no fetch for the backward pass"
+grep -q 'fetch_parameters.*host_copy.*offload.*forward' out || fail "no fetch for the forward pass"
+grep -q 'offload_gradients.*host_copy.*offload.*backward' out || fail "no gradients on their way to the host"
+grep -q 'update.*host_work.*offload.*optimizer' out || fail "no update on the host"
+
+finish
