@@ -26,14 +26,14 @@ gint64 ls_account_busy_ps (LsEngine *e, guint32 rank) {
   LsRankState *state = ls_rank_at (e, rank);
   if (state->n_streams == 0)
     return 0;
+  ls_convoy_leaves_rank (e, rank);
   const LsStream *main_stream = ls_stream_at (e, rank, LS_MAIN_STREAM);
   gint64 running =
       main_stream->state == LS_STREAM_RUNNING ? e->now_ps - main_stream->run_start_ps : 0;
   return state->busy_ps + running;
 }
 
-/* The k-th entry of a stream, modulo LS_HISTORY. */
-static LsHistory *history_at (LsEngine *e, guint32 rank, guint stream, guint32 k) {
+LsHistory *ls_account_history (LsEngine *e, guint32 rank, guint stream, guint32 k) {
   return &e->history[(gsize) (k % LS_HISTORY) * e->streams->len +
                      ls_rank_at (e, rank)->first_stream + stream];
 }
@@ -41,10 +41,12 @@ static LsHistory *history_at (LsEngine *e, guint32 rank, guint stream, guint32 k
 const LsHistory *ls_account_find (LsEngine *e, LsCause cause) {
   if (cause.rank == LS_NO_RANK || cause.ordinal < 0)
     return NULL;
+  ls_convoy_leaves_rank (e, cause.rank);
   /* The newest first: that is what causes mostly are. */
   guint32 next = ls_stream_at (e, cause.rank, cause.stream)->history_next;
   for (guint i = 1; i <= LS_HISTORY; i++) {
-    const LsHistory *entry = history_at (e, cause.rank, cause.stream, next + LS_HISTORY - i);
+    const LsHistory *entry =
+        ls_account_history (e, cause.rank, cause.stream, next + LS_HISTORY - i);
     if (!entry->known)
       return NULL;
     if (entry->ordinal == cause.ordinal)
@@ -97,7 +99,7 @@ guint8 ls_account_blame (LsEngine *e, LsCause cause, guint8 wait_part) {
 
 void ls_account_ended (LsEngine *e, guint32 rank, guint stream, const LsHistory *entry) {
   LsStream *st = ls_stream_at (e, rank, stream);
-  LsHistory *kept = history_at (e, rank, stream, st->history_next);
+  LsHistory *kept = ls_account_history (e, rank, stream, st->history_next);
   *kept = *entry;
   kept->known = TRUE;
   st->history_next = (st->history_next + 1) % LS_HISTORY;
@@ -185,6 +187,7 @@ void ls_account_record (LsEngine *e, LsOpRecord *record) {
 }
 
 void ls_account_mark (LsEngine *e, guint32 rank, const LsOp *op, const gint32 *counters) {
+  ls_convoys_dissolve (e); /* who is told may look at anything */
   for (guint o = 0; o < e->n_observers; o++)
     if (e->observers[o]->mark)
       e->observers[o]->mark (e->observer_selves[o], rank, op, counters, e->now_ps);

@@ -5,6 +5,7 @@
  * Cost:       one event per latency and per phase, plus one per change of rate.
  */
 #include "engine/engine_private.h"
+#include "engine/holding.h"
 
 LsCachedTransfer *ls_cached_transfer_new (const LsTransfer *transfer) {
   LsCachedTransfer *cached = g_new0 (LsCachedTransfer, 1);
@@ -98,11 +99,30 @@ static void owner_ended (LsEngine *e, guint32 number) {
   ls_activity_free (e, number);
 }
 
+/* Convoys on the links that the phase is going to load, and those of members at whose main streams
+ * compute_factor() is going to look, dissolve. */
+static void make_way (LsEngine *e, const LsActivity *activity) {
+  const LsTransfer *transfer = activity->cached->transfer;
+  const LsPhase *phase = &transfer->phases[activity->phase];
+  gboolean looks = activity->owner_kind == LS_OWNER_GROUP;
+  guint32 number = activity->owner;
+  ls_convoys_off_links (e, phase->n_usages, phase->usages);
+  if (!looks || transfer->beside_compute == LS_USAGE_ONE)
+    return;
+  const LsGroup *group = ls_group_at (e, number);
+  for (guint32 i = 0; i < group->n; i++)
+    ls_convoy_leaves_rank (e, group->ranks[i]);
+}
+
 /* TRUE when the phase has bytes to move, from this instant's solve on. */
 static gboolean begin_load (LsEngine *e, guint32 number) {
   LsActivity *activity = ls_activity_at (e, number);
   if (phase_bytes (activity) == 0)
     return FALSE;
+  if (e->n_convoys > 0) {
+    make_way (e, activity);
+    activity = ls_activity_at (e, number);
+  }
   activity->state = LS_ACTIVITY_STARTING;
   g_array_append_val (e->starting, number);
   return TRUE;
@@ -164,6 +184,10 @@ static void start_loading (LsEngine *e, guint32 number) {
   LsActivity *activity = ls_activity_at (e, number);
   LsCachedTransfer *cached = activity->cached;
   const LsPhase *phase = &cached->transfer->phases[activity->phase];
+  if (e->n_convoys > 0) { /* of this instant */
+    make_way (e, activity);
+    activity = ls_activity_at (e, number);
+  }
   refresh (e, cached);
   if (activity->factor == 0)
     activity->factor = compute_factor (e, activity);
@@ -201,4 +225,116 @@ void ls_activity_drop (LsEngine *e, guint32 number) {
     ls_event_queue_cancel (e->queue, activity->load.event);
   }
   ls_activity_free (e, number);
+}
+
+/* --- where nobody else is: convoy.c --- */
+
+static gint64 load_ps (const LsCachedTransfer *cached, guint32 p) {
+  gint64 bytes = cached->transfer->phases[p].work_bytes;
+  if (bytes == 0)
+    return 0;
+  return MAX (ls_work_duration_ps (ls_work_from_units (bytes), cached->alone_rate[p]), 1);
+}
+
+/* Whether the phase runs at its rate alone: a folded one counts on its resources as often as it occurs. */
+static gboolean fits (LsEngine *e, const LsCachedTransfer *cached, guint32 p) {
+  const LsPhase *phase = &cached->transfer->phases[p];
+  gint64 rate = cached->alone_rate[p];
+  if (rate <= 0)
+    return phase->work_bytes == 0;
+  for (guint32 i = 0; i < phase->n_usages; i++) {
+    LsInt128 capacity = ls_sharing_capacity (e->sharing, phase->usages[i].resource);
+    if ((LsInt128) rate * phase->usages[i].usage > capacity << LS_USAGE_BITS)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gint64 solo_ps (LsEngine *e, const LsCachedTransfer *cached) {
+  const LsTransfer *transfer = cached->transfer;
+  gint64 sum_ps = 0;
+  if (transfer->rounds || transfer->n_phases == 0 || transfer->phases[0].latency_ps <= 0)
+    return 0;
+  for (guint32 p = 0; p < transfer->n_phases; p++) {
+    if (!fits (e, cached, p))
+      return 0;
+    sum_ps += transfer->phases[p].latency_ps + load_ps (cached, p);
+  }
+  return sum_ps;
+}
+
+gint64 ls_activity_solo_ps (LsEngine *e, LsCachedTransfer *cached) {
+  if (cached->solo_epoch != e->capacity_epoch) {
+    refresh (e, cached);
+    cached->solo_epoch = e->capacity_epoch;
+    cached->solo_ps = solo_ps (e, cached);
+  }
+  return cached->solo_ps;
+}
+
+static void account_phase (LsEngine *e, const LsCachedTransfer *cached, guint32 p, guint tag,
+                           gint64 times) {
+  const LsPhase *phase = &cached->transfer->phases[p];
+  if (phase->work_bytes == 0)
+    return;
+  ls_load_carried (e, phase->n_usages, phase->usages,
+                   ls_work_from_units (phase->work_bytes) * times);
+  if (e->holdings)
+    ls_holdings_add (e->holdings, tag, e->resource_names->len, cached->bottleneck[p],
+                     load_ps (cached, p) * times);
+}
+
+void ls_activity_solo_account (LsEngine *e, LsCachedTransfer *cached, guint tag, gint64 times) {
+  for (guint32 p = 0; p < cached->transfer->n_phases; p++)
+    account_phase (e, cached, p, tag, times);
+}
+
+/* The phase loads since `since_ps`. */
+static void resume_load (LsEngine *e, guint32 number, gint64 since_ps, gint64 end_ps, guint tag) {
+  LsActivity *activity = ls_activity_at (e, number);
+  const LsCachedTransfer *cached = activity->cached;
+  const LsPhase *phase = &cached->transfer->phases[activity->phase];
+  gint64 rate = cached->alone_rate[activity->phase];
+  LsInt128 work = ls_work_from_units (phase->work_bytes);
+  activity->state = LS_ACTIVITY_LOADING;
+  activity->factor = LS_USAGE_ONE;
+  activity->load.bottleneck = cached->bottleneck[activity->phase];
+  ls_load_join (e, &activity->load, number, rate, phase->n_usages, phase->usages, work);
+  ls_load_set_base (e, &activity->load, phase->rate_cap, LS_USAGE_ONE, phase->n_usages,
+                    phase->usages);
+  activity->load.remaining = work - (LsInt128) rate * (e->now_ps - since_ps);
+  activity->alone_ps += ls_work_duration_ps (work, rate);
+  if (e->holdings)
+    ls_holdings_add (e->holdings, tag, e->resource_names->len, activity->load.bottleneck,
+                     e->now_ps - since_ps);
+  activity->load.event =
+      ls_event_queue_push (e->queue, end_ps, 1, (LsEvent){LS_EVENT_TRANSFER_END, number, 0});
+}
+
+guint32 ls_activity_resume (LsEngine *e, LsCachedTransfer *cached, guint32 group, gint64 start_ps) {
+  guint tag = ls_rank_at (e, ls_group_at (e, group)->ranks[0])->tag;
+  guint32 number = ls_activity_start (e, cached, LS_OWNER_GROUP, group, 0, -1);
+  LsActivity *activity = ls_activity_at (e, number);
+  activity->start_ps = start_ps;
+  for (gint64 t_ps = start_ps; activity->phase < cached->transfer->n_phases; activity->phase++) {
+    const LsPhase *phase = &cached->transfer->phases[activity->phase];
+    t_ps += phase->latency_ps;
+    activity->alone_ps += phase->latency_ps;
+    if (phase->latency_ps > 0 && t_ps >= e->now_ps) {
+      activity->load.event =
+          ls_event_queue_push (e->queue, t_ps, 1, (LsEvent){LS_EVENT_LATENCY_END, number, 0});
+      return number;
+    }
+    gint64 end_ps = t_ps + load_ps (cached, activity->phase);
+    if (phase->work_bytes > 0 && end_ps >= e->now_ps) {
+      resume_load (e, number, t_ps, end_ps, tag);
+      return number;
+    }
+    activity->factor = phase->work_bytes > 0 ? LS_USAGE_ONE : activity->factor;
+    activity->alone_ps += end_ps - t_ps;
+    account_phase (e, cached, activity->phase, tag, 1);
+    t_ps = end_ps;
+  }
+  LS_REQUIRE (FALSE, "a transfer of group %u is put down after its end", group);
+  return number;
 }

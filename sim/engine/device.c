@@ -40,6 +40,7 @@ void ls_device_hold (LsEngine *e, guint32 rank, gint64 sm_held) {
   guint32 number = ls_rank_at (e, rank)->device;
   if (sm_held == 0 || number == LS_NONE)
     return;
+  ls_convoy_leaves_rank (e, rank);
   LsDevice *device = ls_device_at (e, number);
   device->held += sm_held;
   if (device->active->len > 0)
@@ -359,6 +360,7 @@ static void end_run (LsEngine *e, guint32 rank, guint stream, guint32 n) {
 }
 
 void ls_device_sync_rank (LsEngine *e, guint32 rank, guint except) {
+  ls_convoy_leaves_rank (e, rank);
   for (guint s = 0; s < ls_rank_at (e, rank)->n_streams; s++)
     if (s != except) {
       LsStream *st = ls_stream_at (e, rank, s);
@@ -396,6 +398,8 @@ void ls_device_start_block (LsEngine *e, guint32 rank, guint stream) {
   guint32 device = device_of (e, rank, st);
   LS_REQUIRE (device != LS_NONE, "rank %u runs a kernel without a device", rank);
   LsDevice *place = ls_device_at (e, device);
+  if (G_UNLIKELY (place->convoy != 0))
+    ls_convoy_dissolve (e, place->convoy);
   st->state = LS_STREAM_RUNNING;
   st->start_ps = st->run_start_ps = st->run_time_ps = e->now_ps;
   st->sm_share = st->hbm_share = st->rate = -1;
@@ -438,4 +442,19 @@ void ls_device_drop (LsEngine *e, guint32 rank, guint stream) {
     n++;
   }
   end_run (e, rank, stream, n);
+}
+
+void ls_device_resume_block (LsEngine *e, guint32 rank, gint64 start_ps, gint64 end_ps) {
+  LsStream *st = ls_stream_at (e, rank, LS_MAIN_STREAM);
+  st->device_kind = 0;
+  st->state = LS_STREAM_RUNNING;
+  st->ready_ps = st->start_ps = st->run_start_ps = st->run_time_ps = start_ps;
+  st->sm_share = st->hbm_share = LS_USAGE_ONE;
+  st->rate = -1;
+  st->pristine = TRUE;
+  begin_kernel (e, rank, LS_MAIN_STREAM, st, st->pc);
+  LsStreamRef ref = {rank, LS_MAIN_STREAM};
+  g_array_append_val (ls_device_at (e, ls_rank_at (e, rank)->device)->active, ref);
+  st->event = ls_event_queue_push (e->queue, end_ps, 1,
+                                   (LsEvent){LS_EVENT_BLOCK_END, rank, LS_MAIN_STREAM});
 }

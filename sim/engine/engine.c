@@ -87,6 +87,10 @@ LsEngine *ls_engine_new (void) {
   e->outsides = array_of (sizeof (LsOutside), NULL);
   e->free_outsides = array_of (sizeof (guint32), NULL);
   e->todo = array_of (sizeof (LsStreamRef), NULL);
+  e->convoys = g_ptr_array_new_with_free_func (g_free);
+  e->free_convoys = array_of (sizeof (guint32), NULL);
+  e->convoy_of = array_of (sizeof (guint32), NULL);
+  e->convoy_groups = array_of (sizeof (guint32), NULL);
   return e;
 }
 
@@ -101,9 +105,11 @@ void ls_engine_free (LsEngine *e) {
                       e->free_messages,   e->activities,      e->starting,
                       e->free_activities, e->timers,          e->todo,
                       e->outsides,        e->free_outsides,   e->places,
-                      e->flights,         e->free_flights,    e->flights_to_go};
+                      e->flights,         e->free_flights,    e->flights_to_go,
+                      e->free_convoys,    e->convoy_of,       e->convoy_groups};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_array_unref (arrays[i]);
+  g_ptr_array_unref (e->convoys);
   g_ptr_array_unref (e->resource_names);
   g_array_unref (e->tables);
   g_ptr_array_unref (e->outside_transfers);
@@ -367,6 +373,7 @@ static void delay_end (LsEngine *e, guint32 rank, guint stream) {
 static void fire_timer (LsEngine *e, guint32 slot) {
   LsTimer timer = ((const LsTimer *) (gconstpointer) e->timers->data)[slot];
   LS_REQUIRE (!e->in_callback, "a callback re-entered the engine");
+  ls_convoys_dissolve (e); /* who is called may look at anything */
   e->in_callback = TRUE;
   timer.func (timer.self, e);
   e->in_callback = FALSE;
@@ -402,6 +409,9 @@ static void dispatch_next (LsEngine *e) {
   case LS_EVENT_RANK_START:
     ls_executor_start_rank (e, event.a);
     break;
+  case LS_EVENT_CONVOY:
+    ls_convoy_event (e, event.a);
+    break;
   }
 }
 
@@ -425,6 +435,8 @@ static void settle (LsEngine *e) {
   do {
     if (e->todo->len > 0)
       ls_executor_drain (e);
+    if (e->convoy_groups->len > 0)
+      ls_convoys_begin (e);
     settle_transfers (e);
     if (e->dirty_devices->len > 0)
       ls_device_settle (e);
@@ -452,7 +464,11 @@ static gboolean run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GE
     gint64 time_ps = ls_event_queue_peek_time (e->queue);
     if (time_ps > until_ps) {
       e->now_ps = until_ps;
-      return TRUE;
+      if (e->n_convoys == 0)
+        return TRUE;
+      ls_convoys_dissolve (e); /* what ends at this very instant still does */
+      settle (e);
+      continue;
     }
     LS_ASSERT (time_ps >= e->now_ps);
     e->now_ps = time_ps;
@@ -478,6 +494,7 @@ gboolean ls_engine_run (LsEngine *e, gint64 until_ps, const volatile gint *stop,
   e->running = TRUE;
   e->halted = FALSE;
   gboolean good = run (e, until_ps, stop, error);
+  ls_convoys_dissolve (e);
   e->running = FALSE;
   return good;
 }

@@ -85,6 +85,9 @@ void ls_engine_set_expander (LsEngine *engine, const LsExpander *expander, gpoin
 /* Up to 4 observers; `op` and `memory` are called for observed ranks only. */
 void ls_engine_add_observer (LsEngine *engine, const LsObserver *observer, gpointer self);
 void ls_engine_observe_rank (LsEngine *engine, guint rank, gboolean observed);
+/* FALSE: every operation is an event of its own, even where ranks go in convoy (on unless said). The same
+ * times and accounts either way, to the bit; only ls_engine_n_events() differs. For tests. */
+void ls_engine_set_convoys (LsEngine *engine, gboolean allowed);
 /* Scales the work of every kernel and host operation: returns ps alone for this execution. NULL: as written. Must be pure. */
 typedef gint64 (*LsWorkFunc) (gpointer self, guint rank, guint stream, gint64 ordinal,
                               const LsOp *op, gint64 work_ps);

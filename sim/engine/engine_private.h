@@ -35,6 +35,8 @@ void ls_device_hold (LsEngine *e, guint32 rank, gint64 sm_held); /* negative: le
 /* Brings the progress of all running blocks of the rank but that of `except` up to now. */
 void ls_device_sync_rank (LsEngine *e, guint32 rank, guint except);
 void ls_device_drop (LsEngine *e, guint32 rank, guint stream);
+/* The block that the main stream is at runs alone since `start_ps` and ends at `end_ps`, now or later. */
+void ls_device_resume_block (LsEngine *e, guint32 rank, gint64 start_ps, gint64 end_ps);
 
 /* load.c */
 /* The load becomes a flow, from this instant's solve on; `bottleneck` is set. */
@@ -91,10 +93,18 @@ void ls_activity_settle (LsEngine *e);
 void ls_activity_free (LsEngine *e, guint32 activity);
 void ls_activity_drop (LsEngine *e, guint32 activity);
 gint64 ls_activity_bytes (const LsActivity *activity);
+/* How long a group's transfer takes if its members only wait for it and its resources are its own; 0: it
+ * runs as messages, or needs more than there is. */
+gint64 ls_activity_solo_ps (LsEngine *e, LsCachedTransfer *cached);
+/* It has run so, `times` over: what it moved and which resources held it. */
+void ls_activity_solo_account (LsEngine *e, LsCachedTransfer *cached, guint tag, gint64 times);
+/* It runs so for the group since `start_ps`, and ends now or later. */
+guint32 ls_activity_resume (LsEngine *e, LsCachedTransfer *cached, guint32 group, gint64 start_ps);
 
 /* group.c */
 void ls_group_arrive (LsEngine *e, guint32 rank, guint stream);
 void ls_group_ended (LsEngine *e, guint32 group);
+LsCachedTransfer *ls_group_transfer (LsEngine *e, guint32 group, guint descriptor);
 /* Drops the collective that the member is in, for all members. */
 void ls_group_drop (LsEngine *e, guint32 group, guint32 position);
 /* A member of a collective of messages is done with it; `done` says what its record needs. */
@@ -114,6 +124,8 @@ void ls_account_busy (LsEngine *e, guint32 rank, guint part, gint64 ps);
 gint64 ls_account_busy_ps (LsEngine *e, guint32 rank);
 /* Writes the history entry of an operation that is not a kernel; on the main stream charges its time. */
 void ls_account_ended (LsEngine *e, guint32 rank, guint stream, const LsHistory *entry);
+/* The k-th entry of a stream, modulo LS_HISTORY. */
+LsHistory *ls_account_history (LsEngine *e, guint32 rank, guint stream, guint32 k);
 const LsHistory *ls_account_find (LsEngine *e, LsCause cause);
 /* What a wait on `rank` that arrived because of `cause` is charged to. */
 guint8 ls_account_blame (LsEngine *e, LsCause cause, guint8 wait_part);
@@ -127,6 +139,23 @@ LsOpRecord ls_account_new_record (LsEngine *e, guint32 rank, guint stream, const
                                   gint64 busy_at_start_ps);
 void ls_account_record (LsEngine *e, LsOpRecord *record);
 void ls_account_mark (LsEngine *e, guint32 rank, const LsOp *op, const gint32 *counters);
+
+/* convoy.c */
+/* The group's collective has begun: its members may go as a convoy. */
+void ls_convoys_note (LsEngine *e, guint32 group);
+/* Forms convoys of the groups noted, once the streams of the instant have come to rest. */
+void ls_convoys_begin (LsEngine *e);
+void ls_convoy_event (LsEngine *e, guint32 convoy);
+/* Its members are put down where they are now. */
+void ls_convoy_dissolve (LsEngine *e, guint32 convoy);
+void ls_convoys_dissolve (LsEngine *e); /* all */
+/* Convoys that have one of these resources dissolve. */
+void ls_convoys_off_links (LsEngine *e, guint32 n_usages, const LsUsage *usages);
+/* Before anything of the rank is looked at, or its device touched. */
+static inline void ls_convoy_leaves_rank (LsEngine *e, guint32 rank) {
+  if (G_UNLIKELY (ls_rank_at (e, rank)->convoy != 0))
+    ls_convoy_dissolve (e, ls_rank_at (e, rank)->convoy);
+}
 
 /* outside.c */
 void ls_outside_ended (LsEngine *e, guint32 number);

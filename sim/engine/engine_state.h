@@ -21,6 +21,7 @@ typedef enum {
   LS_EVENT_ROUNDS,        /* a: group: the first round of its collective begins */
   LS_EVENT_TIMER,         /* which: by its slot */
   LS_EVENT_RANK_START,    /* a: rank */
+  LS_EVENT_CONVOY,        /* a: convoy: it has come to its end */
 } LsEventKind;
 
 /* A template with what the engine knows of it. */
@@ -29,6 +30,8 @@ typedef struct LsCachedTransfer {
   gint64 *alone_rate;
   guint32 *bottleneck;
   guint64 epoch; /* of capacities for which alone_rate holds */
+  guint64 solo_epoch;
+  gint64 solo_ps; /* how long it takes where nobody else is; 0: it cannot be said beforehand */
 } LsCachedTransfer;
 
 typedef enum { LS_OWNER_GROUP, LS_OWNER_MESSAGE, LS_OWNER_COPY, LS_OWNER_OUTSIDE } LsOwnerKind;
@@ -117,6 +120,12 @@ struct LsEngine {
   GArray *outsides;             /* LsOutside */
   GArray *free_outsides;        /* guint32 */
   GArray *todo;                 /* LsStreamRef to advance */
+  GPtrArray *convoys;           /* LsConvoy, by number from 1 */
+  GArray *free_convoys;         /* guint32 */
+  GArray *convoy_of;            /* guint32 by resource: the convoy that has it, 0: none */
+  GArray *convoy_groups;        /* guint32 groups whose collectives have begun at this instant */
+  guint32 n_convoys;            /* under way */
+  gboolean convoys_off;
   const LsExpander *expander;
   gpointer expander_self;
   const LsObserver *observers[4];

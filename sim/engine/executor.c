@@ -22,13 +22,6 @@ void ls_executor_queue (LsEngine *e, guint32 rank, guint stream) {
   g_array_append_val (e->todo, ref);
 }
 
-static inline gint64 wait_ordinal (const LsWait *wait, const gint32 *counters, guint depth) {
-  gint64 ordinal = wait->base;
-  for (guint level = 0; level < depth; level++)
-    ordinal += wait->coefficient[level] * counters[level];
-  return ordinal;
-}
-
 /* Passes waits in order; FALSE when the stream is now blocked on one. */
 static gboolean pass_waits (LsEngine *e, guint32 rank, guint stream, LsStream *st,
                             const LsInstruction *instruction) {
@@ -36,7 +29,8 @@ static gboolean pass_waits (LsEngine *e, guint32 rank, guint stream, LsStream *s
   for (; st->wait_index < instruction->n_waits; st->wait_index++) {
     const LsWait *wait = &program->waits[instruction->first_wait + st->wait_index];
     LsStream *target = ls_stream_at (e, rank, wait->stream);
-    if (target->position > wait_ordinal (wait, st->counters, instruction->depth))
+    ls_convoy_leaves_rank (e, rank);
+    if (target->position > ls_wait_ordinal (wait, st->counters, instruction->depth))
       continue;
     target->waiters |= 1u << stream;
     st->state = LS_STREAM_BLOCKED;
@@ -56,7 +50,7 @@ static void wake_waiters (LsEngine *e, guint32 rank, guint stream) {
     LsStream *blocked = ls_stream_at (e, rank, other);
     const LsInstruction *instruction = &program->streams[other].instructions[blocked->pc];
     const LsWait *wait = &program->waits[instruction->first_wait + blocked->wait_index];
-    if (st->position <= wait_ordinal (wait, blocked->counters, instruction->depth))
+    if (st->position <= ls_wait_ordinal (wait, blocked->counters, instruction->depth))
       continue;
     st->waiters &= ~(1u << other);
     blocked->cause = (LsCause){rank, (guint16) stream, st->last_ordinal};

@@ -17,7 +17,7 @@ static const LsOp *member_op (LsEngine *e, guint32 rank, guint stream) {
   return &ls_instruction_at (e, rank, stream, ls_stream_at (e, rank, stream)->pc)->op;
 }
 
-static LsCachedTransfer *transfer_of (LsEngine *e, guint32 number, guint descriptor) {
+LsCachedTransfer *ls_group_transfer (LsEngine *e, guint32 number, guint descriptor) {
   LsGroup *group = ls_group_at (e, number);
   LsCachedTransfer *cached = ls_cached_transfer_at (group->cached, descriptor);
   if (cached)
@@ -146,7 +146,7 @@ static void start_meeting (LsEngine *e, guint32 number) {
   gint64 bytes = -1;
   if (op->flags & LS_OP_WORK_TABLE)
     bytes = ls_table_value (e, op->table, group->last_rank, last_stream, op);
-  LsCachedTransfer *cached = transfer_of (e, number, group->descriptor);
+  LsCachedTransfer *cached = ls_group_transfer (e, number, group->descriptor);
   if (cached->transfer->rounds) {
     start_rounds (e, number, cached);
     return;
@@ -154,6 +154,7 @@ static void start_meeting (LsEngine *e, guint32 number) {
   guint32 activity = ls_activity_start (e, cached, LS_OWNER_GROUP, number, 0, bytes);
   ls_group_at (e, number)->activity = activity;
   ls_activity_go (e, activity);
+  ls_convoys_note (e, number);
 }
 
 static void set_fault (LsEngine *e, guint32 rank, const LsOp *op, const LsGroup *group) {
@@ -207,7 +208,7 @@ void ls_group_arrive (LsEngine *e, guint32 rank, guint stream) {
   group->last_ready_ps = e->now_ps;
   ls_account_claim (e, rank, stream, op);
   if (group->size > 1)
-    ls_device_hold (e, rank, transfer_of (e, slot.group, descriptor)->transfer->sm_held);
+    ls_device_hold (e, rank, ls_group_transfer (e, slot.group, descriptor)->transfer->sm_held);
   group = ls_group_at (e, slot.group);
   if (group->arrived == group->n)
     start_meeting (e, slot.group);
@@ -238,7 +239,7 @@ void ls_group_drop (LsEngine *e, guint32 number, guint32 position) {
     }
     group->here[i] = FALSE;
     ls_device_hold (e, group->ranks[i],
-                    -transfer_of (e, number, group->descriptor)->transfer->sm_held);
+                    -ls_group_transfer (e, number, group->descriptor)->transfer->sm_held);
     ls_account_release (e, group->ranks[i], group->streams[i],
                         member_op (e, group->ranks[i], group->streams[i]));
     ls_executor_complete (e, group->ranks[i], group->streams[i], 1);

@@ -47,11 +47,15 @@ static void count (Count *count, gboolean more, gint64 t_ps) {
     count->sum_ps += t_ps - count->since_ps;
 }
 
-static void apply (LsHoldings *holdings, guint tag, LsHold hold, gboolean more, gint64 t_ps) {
+static Record *record_at (LsHoldings *holdings, guint tag, guint resource) {
   /* Pages that nobody touches cost nothing: the allocation is zeroed lazily. */
   if (holdings->records[tag] == NULL)
     holdings->records[tag] = g_new0 (Record, holdings->n_resources);
-  Record *record = &holdings->records[tag][hold.resource];
+  return &holdings->records[tag][resource];
+}
+
+static void apply (LsHoldings *holdings, guint tag, LsHold hold, gboolean more, gint64 t_ps) {
+  Record *record = record_at (holdings, tag, hold.resource);
   count (&record->saturates, more, t_ps);
   if (hold.contends)
     count (&record->contends, more, t_ps);
@@ -71,6 +75,18 @@ void ls_holdings_change (LsHoldings *holdings, guint tag, guint n_resources, LsH
     if (tag < all && all > 1)
       apply (holdings, tag, hold, more, t_ps);
   }
+}
+
+void ls_holdings_add (LsHoldings *holdings, guint tag, guint n_resources, guint resource,
+                      gint64 ps) {
+  guint all = holdings->n_tags;
+
+  holdings->n_resources = n_resources;
+  if (resource == LS_NO_RESOURCE)
+    return;
+  record_at (holdings, all, resource)->saturates.sum_ps += ps;
+  if (tag < all && all > 1)
+    record_at (holdings, tag, resource)->saturates.sum_ps += ps;
 }
 
 static gint64 total (const Count *count, gint64 now_ps) {

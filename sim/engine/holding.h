@@ -20,4 +20,7 @@ void ls_holdings_free (LsHoldings *holdings);
  * LS_NO_RESOURCE: nothing. */
 void ls_holdings_change (LsHoldings *holdings, guint tag, guint n_resources, LsHold old,
                          LsHold new_, gint64 t_ps);
+/* It was held by the resource at its own rate for so long, alone there. */
+void ls_holdings_add (LsHoldings *holdings, guint tag, guint n_resources, guint resource,
+                      gint64 ps);
 LsHolding ls_holdings_get (const LsHoldings *holdings, guint tag, guint resource, gint64 now_ps);

@@ -25,8 +25,11 @@ typedef struct {
   LsCause last_cause; /* what let the last member come */
   guint8 blame;
   guint32 activity;
-  GPtrArray *cached; /* LsCachedTransfer by descriptor */
-  LsRounds *rounds;  /* NULL: it has never run a collective as messages */
+  GPtrArray *cached;      /* LsCachedTransfer by descriptor */
+  guint16 convoy_limit;   /* legs that its next convoy may have (convoy.c); 0: nothing known */
+  guint8 convoy_rest;     /* collectives to pass over before the next is tried */
+  guint8 convoy_failures; /* convoys that were not worth while, in a row */
+  LsRounds *rounds;       /* NULL: it has never run a collective as messages */
 } LsGroup;
 
 typedef struct {

@@ -224,8 +224,10 @@ void ls_message_ended (LsEngine *e, guint32 number) {
     child_ended (e, channel.from, message.send_stream);
   if (message.posted)
     child_ended (e, channel.to, message.recv_stream);
-  if (put && e->put_handler)
+  if (put && e->put_handler) {
+    ls_convoys_dissolve (e); /* who is called may look at anything */
     e->put_handler (e->put_self, e, channel.to, channel.from, op);
+  }
 }
 
 static void issue_send (LsEngine *e, guint32 rank, guint stream, guint32 pc, gint64 ordinal) {

@@ -47,6 +47,7 @@ static void free_outside (LsEngine *e, guint32 number) {
 void ls_outside_ended (LsEngine *e, guint32 number) {
   LsOutside outside = *outside_at (e, number);
   free_outside (e, number);
+  ls_convoys_dissolve (e); /* who is called may look at anything */
   outside.func (outside.self, e, outside.data);
 }
 

@@ -10,6 +10,14 @@ typedef struct {
   gint64 coefficient[LS_MAX_LOOP_DEPTH];
 } LsWait;
 
+/* What the waiter waits for, `depth` loops around it being at `counters`. */
+static inline gint64 ls_wait_ordinal (const LsWait *wait, const gint32 *counters, guint depth) {
+  gint64 ordinal = wait->base;
+  for (guint level = 0; level < depth; level++)
+    ordinal += wait->coefficient[level] * counters[level];
+  return ordinal;
+}
+
 #define LS_BLOCK_MAX_PARTS 4
 
 /* A maximal run of kernels (and memory operations) without waits, none but the last waited for. */

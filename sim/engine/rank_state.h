@@ -74,6 +74,7 @@ typedef struct {
       *skips; /* [iteration of the outermost loop]: optional operations are left out; or NULL */
   gint64 start_ps;             /* its streams begin */
   guint32 tag;                 /* for holding.h */
+  guint32 convoy;              /* that it is in (convoy.c); 0: none */
   guint32 first_slot, n_slots; /* in LsEngine.slots */
   /* account of the main stream */
   gint64 parts_ps[LS_MAX_PARTS];
@@ -107,6 +108,7 @@ typedef struct {
   gint64 held;       /* SMs held by transfers, sum of fractions */
   gint64 speed;      /* fraction of nominal */
   GArray *active;    /* LsStreamRef */
+  guint32 convoy;    /* that has it; 0: none */
   gboolean dirty;
 } LsDevice;
 

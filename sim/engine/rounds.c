@@ -111,6 +111,8 @@ void ls_rounds_start (LsEngine *e, guint32 number, LsCachedTransfer *cached,
     group->rounds = rounds_new (group->n);
   LsRounds *rounds = group->rounds;
   ls_flights_prepare (e);
+  ls_convoys_dissolve (e);
+  e->convoys_off = TRUE; /* light messages are on no flow that a convoy could see */
   LS_REQUIRE (rounds->n_open == 0, "a group runs two collectives at once");
   rounds->cached = cached;
   rounds->meeting = *meeting;

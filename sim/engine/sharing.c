@@ -48,6 +48,10 @@ gint64 ls_sharing_capacity (const LsSharing *sharing, guint32 resource) {
   return ls_resource_at (sharing, resource)->capacity;
 }
 
+guint ls_sharing_n_users (const LsSharing *sharing, guint32 resource) {
+  return ls_resource_at (sharing, resource)->n_users;
+}
+
 LsInt128 ls_sharing_room (const LsSharing *sharing, guint32 number) {
   const LsResource *resource = ls_resource_at (sharing, number);
   return ((LsInt128) resource->capacity << LS_USAGE_BITS) - resource->demand;

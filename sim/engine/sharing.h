@@ -43,6 +43,7 @@ void ls_sharing_reserve (LsSharing *sharing, guint n_resources); /* a hint */
 void ls_sharing_set_capacity (LsSharing *sharing, guint32 resource, gint64 capacity);
 gint64 ls_sharing_capacity (const LsSharing *sharing, guint32 resource);
 
+guint ls_sharing_n_users (const LsSharing *sharing, guint32 resource);
 /* What its users, all at their caps, leave of a resource (2^-96 units/ps); below zero: overfilled. */
 LsInt128 ls_sharing_room (const LsSharing *sharing, guint32 resource);
 

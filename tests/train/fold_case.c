@@ -97,12 +97,13 @@ static gboolean on_step (gpointer self, const LsStepResult *step, GError **error
 }
 
 static void run_side (Side *side, const LsCluster *cluster, const LsWorkload *workload,
-                      const LsJob *job, const LsSimulationOptions *options) {
+                      const LsJob *job, const LsSimulationOptions *options, gboolean convoys) {
   const LsSimulationJob one = {.workload = workload, .job = job};
   const LsRunOptions how = {.step = on_step, .step_self = side};
   g_autoptr (GError) error = NULL;
   side->rows = g_array_new (FALSE, FALSE, sizeof (gint64));
   side->simulation = ls_simulation_new_with (cluster, &one, 1, 1, options);
+  ls_engine_set_convoys (ls_simulation_engine (side->simulation), convoys);
   if (!ls_simulation_run (side->simulation, &how, &error))
     g_error ("%s", error->message);
 }
@@ -151,12 +152,13 @@ static char *compare_rank (const Side *all, const Side *folded, guint rank) {
 
 /* The summary but for what counts events and the wall clock, and for the names of resources that held
  * transfers down: of those that are alike, a folded run has one. */
-static char *lasting (LsSimulation *simulation) {
+static char *lasting (LsSimulation *simulation, gboolean names) {
   LsSummary *summary = ls_summary_new (simulation);
   summary->events = 0;
   summary->wall_s = 0;
-  g_ptr_array_set_size (summary->bottlenecks, 0);
-  for (guint j = 0; j < summary->n_jobs; j++)
+  if (!names)
+    g_ptr_array_set_size (summary->bottlenecks, 0);
+  for (guint j = 0; j < summary->n_jobs && !names; j++)
     g_ptr_array_set_size (summary->jobs[j]->bottlenecks, 0);
   char *json = ls_summary_to_json (summary);
   ls_summary_free (summary);
@@ -168,7 +170,8 @@ static void side_clear (Side *side) {
   g_array_unref (side->rows);
 }
 
-FoldResult fold_compare (const FoldCase *test) {
+/* The second way against all ranks, one event at a time. */
+static FoldResult compare_ways (const FoldCase *test, gboolean folds) {
   FoldResult result = {0};
   g_autoptr (GError) error = NULL;
   g_autoptr (LsCluster) cluster = new_cluster (test);
@@ -185,22 +188,30 @@ FoldResult fold_compare (const FoldCase *test) {
         test->straggler == (gint64) rank ? ls_usage_from_double (test->factor) : LS_USAGE_ONE;
   LsSimulationOptions options = {.factor_of_rank = test->straggler >= 0 ? factors : NULL};
   Side all, folded;
-  run_side (&all, cluster, workload, job, &options);
-  options.fold = TRUE;
-  run_side (&folded, cluster, workload, job, &options);
+  run_side (&all, cluster, workload, job, &options, FALSE);
+  options.fold = folds;
+  run_side (&folded, cluster, workload, job, &options, TRUE);
   result.why = ls_simulation_unfolded_why (folded.simulation);
   result.classes = ls_simulation_n_places (folded.simulation);
   result.events = ls_engine_n_events (ls_simulation_engine (all.simulation));
   result.folded_events = ls_engine_n_events (ls_simulation_engine (folded.simulation));
   for (guint rank = 0; rank < job->n_ranks && result.differs == NULL; rank++)
     result.differs = compare_rank (&all, &folded, rank);
-  g_autofree char *a = lasting (all.simulation);
-  g_autofree char *b = lasting (folded.simulation);
+  g_autofree char *a = lasting (all.simulation, !folds);
+  g_autofree char *b = lasting (folded.simulation, !folds);
   if (result.differs == NULL && !g_str_equal (a, b))
     result.differs = g_strdup_printf ("summaries: %s\n%s", a, b);
   side_clear (&all);
   side_clear (&folded);
   return result;
+}
+
+FoldResult fold_compare (const FoldCase *test) {
+  return compare_ways (test, TRUE);
+}
+
+FoldResult fold_compare_convoys (const FoldCase *test) {
+  return compare_ways (test, FALSE);
 }
 
 static guint pick (LsRandom *random, const guint *from, guint n) {

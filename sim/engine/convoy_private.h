@@ -1,0 +1,87 @@
+/* A convoy as convoy.c and convoy_walk.c see it: who goes, where they are, and what they did on the way. */
+#pragma once
+
+#include "engine/engine_private.h"
+
+/* Kinds of collectives in one convoy; more end it. */
+#define LS_CONVOY_MAX_USED 8
+/* Collectives one right after the other that an account can still tell apart (LS_HISTORY). */
+#define LS_CONVOY_MAX_GAPS 6
+
+/* A stream of the first member; the others are where it is. */
+typedef struct {
+  gint64 position;
+  gint64 cause_ordinal;
+  guint32 pc, waiters;
+  gint32 counters[LS_MAX_LOOP_DEPTH];
+  guint16 cause_stream;
+  guint8 state, wait_index;
+} LsCursor;
+
+/* What runs: a block of kernels on each member, or a collective of all of them. */
+typedef struct {
+  gint64 start_ps, end_ps;
+  const LsOp *op;       /* the first kernel, or the collective */
+  const LsBlock *block; /* NULL: a collective */
+  guint32 n;            /* operations */
+  guint32 used;         /* collective: index in LsConvoy.used */
+  guint8 blame;
+} LsLeg;
+
+/* Claims and releases since the start, relative to what was held then. */
+typedef struct {
+  gint64 now[LS_MEMORY_KINDS], total;
+  gint64 at_peak[LS_MEMORY_KINDS], peak; /* the most that lasted, from the second instant on */
+  gint64 first_ps, last_ps;              /* instants; last < 0: none */
+} LsConvoyMemory;
+
+/* A way through the program: the leg that runs, and sums over those that have ended. */
+typedef struct {
+  LsCursor
+      cursor[2]; /* the main stream, and that of the collectives (may be the same: [0] alone) */
+  LsLeg leg;
+  guint32 n_legs;
+  gint64 first_end_ps; /* of the collective with which it begins */
+  gint64 n_operations, n_collectives, wire_bytes;
+  gint64 busy_ps, accounted_ps, parts_ps[LS_MAX_PARTS];
+  LsInt128 flops;
+  LsConvoyMemory memory;
+  LsHistory history[LS_HISTORY]; /* of collectives after the first; [k % LS_HISTORY] */
+  guint32 n_history;
+  guint32 n_gaps; /* collectives since the main stream last ran */
+  struct {
+    gint64 ps;
+    guint8 part;
+  } gaps[LS_CONVOY_MAX_GAPS + 1];
+  gint64 times[LS_CONVOY_MAX_USED]; /* ended collectives, by kind */
+  gboolean stuck, issued;           /* while a boundary is crossed */
+} LsWalk;
+
+typedef struct {
+  LsEngine *e;
+  guint32 number;      /* in LsEngine.convoys, from 1 */
+  guint32 group, rank; /* `rank`: the first member */
+  guint16 stream[2];   /* as the cursors */
+  guint n_cursors;
+  guint16 slot; /* of the group, for all its members */
+  const LsProgram *program;
+  gint64 bound[2]; /* positions that wake a third stream are above it */
+  LsCachedTransfer *used[LS_CONVOY_MAX_USED];
+  guint n_used;
+  gboolean planning; /* new kinds of collectives may join `used` */
+  gboolean live;
+  guint32 event;
+  gint64 start_ps, end_ps;
+  LsWalk walk; /* as planned: at its last leg */
+} LsConvoy;
+
+/* convoy.c: the collective loads resources that nobody else uses; they are now the convoy's. */
+gboolean ls_convoy_claim (LsConvoy *convoy, LsCachedTransfer *cached);
+
+/* convoy_walk.c */
+/* At the collective that the group has just begun. */
+void ls_convoy_walk_start (const LsConvoy *convoy, LsWalk *walk);
+/* Ends the leg and begins the next; FALSE: what comes next is not for a convoy, nothing has changed. */
+gboolean ls_convoy_cross (LsConvoy *convoy, LsWalk *walk);
+/* The member has done what the walk did; its streams are at the walk's leg. */
+void ls_convoy_commit (const LsConvoy *convoy, const LsWalk *walk, guint32 rank, guint8 blame);
