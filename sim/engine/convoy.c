@@ -27,6 +27,23 @@
 #define MAX_LIMIT 1024u
 #define MAX_FAILURES 5u
 
+void ls_convoys_init (LsEngine *e) {
+  GArray **numbers[] = {&e->free_convoys, &e->convoy_of, &e->convoy_groups};
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
+    *numbers[i] = g_array_new (FALSE, TRUE, sizeof (guint32));
+  e->convoys = g_ptr_array_new_with_free_func (g_free);
+  e->convoy_memos = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
+}
+
+void ls_convoys_free (LsEngine *e) {
+  GArray *numbers[] = {e->free_convoys, e->convoy_of, e->convoy_groups};
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
+    g_array_unref (numbers[i]);
+  g_ptr_array_unref (e->convoys);
+  g_hash_table_unref (e->convoy_memos);
+  g_free (e->convoy_scratch);
+}
+
 static LsConvoy *convoy_at (const LsEngine *e, guint32 number) {
   return g_ptr_array_index (e->convoys, number - 1);
 }
@@ -202,6 +219,7 @@ static void prepare (LsConvoy *convoy, guint32 number) {
   convoy->n_cursors = group->streams[0] == LS_MAIN_STREAM ? 1 : 2;
   convoy->bound[0] = convoy->bound[1] = G_MAXINT64;
   convoy->n_used = 0;
+  convoy->descriptors[0] = group->descriptor;
   convoy->start_ps = e->now_ps;
   convoy->event = LS_EVENT_NONE;
   const LsStream *side = ls_stream_at (e, convoy->rank, convoy->stream[1]);
@@ -212,10 +230,13 @@ static void prepare (LsConvoy *convoy, guint32 number) {
 static gboolean plan (LsConvoy *convoy, guint32 limit) {
   LsWalk *walk = &convoy->walk;
   ls_convoy_walk_start (convoy, walk);
-  convoy->planning = TRUE;
-  while (walk->n_legs < limit && ls_convoy_cross (convoy, walk))
-    ;
-  convoy->planning = FALSE;
+  if (!ls_convoy_recall (convoy, limit)) {
+    ls_convoy_walk_start (convoy, walk);
+    convoy->watching = ls_convoy_watch (convoy);
+    while (walk->n_legs < limit && ls_convoy_cross (convoy, walk))
+      ;
+    ls_convoy_remember (convoy, g_steal_pointer (&convoy->watching), limit);
+  }
   convoy->end_ps = walk->leg.end_ps;
   return walk->n_legs >= MIN_LEGS;
 }

@@ -8,6 +8,9 @@
 /* Collectives one right after the other that an account can still tell apart (LS_HISTORY). */
 #define LS_CONVOY_MAX_GAPS 6
 
+/* Different waits on the way that are remembered with it. */
+#define LS_CONVOY_MAX_ASKED 32
+
 /* A stream of the first member; the others are where it is. */
 typedef struct {
   gint64 position;
@@ -57,6 +60,31 @@ typedef struct {
   gboolean stuck, issued;           /* while a boundary is crossed */
 } LsWalk;
 
+/* A wait that was met. */
+typedef struct {
+  guint32 wait;        /* index in the program's */
+  guint8 which, depth; /* the waiter's cursor; loops around it */
+  guint8 inside;       /* on the other cursor's stream */
+  gint64 furthest;     /* ordinal that it asked for */
+} LsAsked;
+
+/* A walk that may come again (convoy_memo.c). */
+typedef struct LsConvoyMemo {
+  gint64 key;
+  const LsProgram *program;
+  guint16 stream, slot;
+  LsCursor start[2];
+  guint32 turned[2]; /* bit mask of loop levels that the cursors went round */
+  gint64 start_ps;
+  LsAsked asked[LS_CONVOY_MAX_ASKED];
+  guint n_asked;
+  guint16 descriptors[LS_CONVOY_MAX_USED];
+  gint64 solo_ps[LS_CONVOY_MAX_USED];
+  guint n_used;
+  gboolean limited, useless;
+  LsWalk walk;
+} LsConvoyMemo;
+
 typedef struct {
   LsEngine *e;
   guint32 number;      /* in LsEngine.convoys, from 1 */
@@ -67,8 +95,10 @@ typedef struct {
   const LsProgram *program;
   gint64 bound[2]; /* positions that wake a third stream are above it */
   LsCachedTransfer *used[LS_CONVOY_MAX_USED];
+  guint16 descriptors[LS_CONVOY_MAX_USED]; /* of them */
   guint n_used;
-  gboolean planning; /* new kinds of collectives may join `used` */
+  LsConvoyMemo
+      *watching; /* while planning, when new kinds of collectives may join `used`; else NULL */
   gboolean live;
   guint32 event;
   gint64 start_ps, end_ps;
@@ -78,7 +108,18 @@ typedef struct {
 /* convoy.c: the collective loads resources that nobody else uses; they are now the convoy's. */
 gboolean ls_convoy_claim (LsConvoy *convoy, LsCachedTransfer *cached);
 
+/* convoy_memo.c */
+/* The way from where the convoy is, if it is remembered: it is now the convoy's walk. */
+gboolean ls_convoy_recall (LsConvoy *convoy, guint32 limit);
+/* (transfer none): what is walked from here is noted in it, until ls_convoy_remember(). */
+LsConvoyMemo *ls_convoy_watch (const LsConvoy *convoy);
+void ls_convoy_ask (LsConvoyMemo *memo, guint which, guint32 wait, guint depth, gboolean inside,
+                    gint64 ordinal);
+void ls_convoy_remember (LsConvoy *convoy, LsConvoyMemo *memo, guint32 limit);
+
 /* convoy_walk.c */
+/* The position of a stream outside the convoy: that of the member who is least far. */
+gint64 ls_convoy_outer_position (const LsConvoy *convoy, guint stream);
 /* At the collective that the group has just begun. */
 void ls_convoy_walk_start (const LsConvoy *convoy, LsWalk *walk);
 /* Ends the leg and begins the next; FALSE: what comes next is not for a convoy, nothing has changed. */

@@ -51,8 +51,7 @@ static const LsInstruction *instruction_at (const LsConvoy *convoy, guint which,
   return &convoy->program->streams[convoy->stream[which]].instructions[pc];
 }
 
-/* The position of a stream outside the convoy: that of the member who is least far. */
-static gint64 outer_position (const LsConvoy *convoy, guint stream) {
+gint64 ls_convoy_outer_position (const LsConvoy *convoy, guint stream) {
   const LsGroup *group = ls_group_at (convoy->e, convoy->group);
   gint64 least = G_MAXINT64;
   for (guint32 i = 0; i < group->n; i++)
@@ -64,11 +63,17 @@ static gboolean pass_waits (const LsConvoy *convoy, LsWalk *walk, guint which,
                             const LsInstruction *instruction) {
   LsCursor *cursor = &walk->cursor[which];
   for (; cursor->wait_index < instruction->n_waits; cursor->wait_index++) {
-    const LsWait *wait = &convoy->program->waits[instruction->first_wait + cursor->wait_index];
+    guint32 index = instruction->first_wait + cursor->wait_index;
+    const LsWait *wait = &convoy->program->waits[index];
     gint64 ordinal = ls_wait_ordinal (wait, cursor->counters, instruction->depth);
     guint other = which ^ 1u;
     gboolean inside = convoy->n_cursors == 2 && wait->stream == convoy->stream[other];
-    if ((inside ? walk->cursor[other].position : outer_position (convoy, wait->stream)) > ordinal)
+    gint64 position =
+        inside ? walk->cursor[other].position : ls_convoy_outer_position (convoy, wait->stream);
+    gboolean passed = position > ordinal;
+    if (convoy->watching && (inside || passed))
+      ls_convoy_ask (convoy->watching, which, index, instruction->depth, inside, ordinal);
+    if (passed)
       continue;
     if (inside)
       walk->cursor[other].waiters |= 1u << convoy->stream[which];
@@ -101,8 +106,9 @@ static gboolean next_collective (LsConvoy *convoy, LsLeg *leg, const LsOp *op) {
   guint used = 0;
   while (used < convoy->n_used && convoy->used[used] != cached)
     used++;
-  if (used == convoy->n_used && !(convoy->planning && ls_convoy_claim (convoy, cached)))
+  if (used == convoy->n_used && !(convoy->watching && ls_convoy_claim (convoy, cached)))
     return FALSE;
+  convoy->descriptors[used] = op->descriptor;
   leg->used = used;
   leg->n = 1;
   leg->end_ps = leg->start_ps + cached->solo_ps;
@@ -137,10 +143,13 @@ static void advance (LsConvoy *convoy, LsWalk *walk, guint which, LsLeg *next) {
       return;
     }
     const LsInstruction *instruction = &code->instructions[cursor->pc];
-    if (instruction->op.kind == LS_OP_REPEAT) {
+    guint8 kind = instruction->op.kind;
+    if (convoy->watching && (kind == LS_OP_REPEAT || kind == LS_OP_END))
+      convoy->watching->turned[which] |= 1u << instruction->depth;
+    if (kind == LS_OP_REPEAT) {
       cursor->counters[instruction->depth] = 0;
       cursor->pc = instruction->count > 0 ? cursor->pc + 1 : instruction->jump;
-    } else if (instruction->op.kind == LS_OP_END) {
+    } else if (kind == LS_OP_END) {
       gboolean again = ++cursor->counters[instruction->depth] < instruction->count;
       cursor->pc = again ? instruction->jump : cursor->pc + 1;
     } else if (pass_waits (convoy, walk, which, instruction)) {
@@ -157,8 +166,12 @@ static void wake (const LsConvoy *convoy, LsWalk *walk, guint which) {
   if (convoy->n_cursors < 2 || (ended->waiters & (1u << convoy->stream[other])) == 0)
     return;
   const LsInstruction *instruction = instruction_at (convoy, other, blocked->pc);
-  const LsWait *wait = &convoy->program->waits[instruction->first_wait + blocked->wait_index];
-  if (ended->position <= ls_wait_ordinal (wait, blocked->counters, instruction->depth))
+  guint32 index = instruction->first_wait + blocked->wait_index;
+  gint64 ordinal =
+      ls_wait_ordinal (&convoy->program->waits[index], blocked->counters, instruction->depth);
+  if (convoy->watching)
+    ls_convoy_ask (convoy->watching, other, index, instruction->depth, TRUE, ordinal);
+  if (ended->position <= ordinal)
     return;
   ended->waiters &= ~(1u << convoy->stream[other]);
   blocked->cause_stream = convoy->stream[which];
@@ -240,32 +253,47 @@ static gboolean follows (const LsWalk *walk, const LsLeg *next) {
   return next->block || (walk->n_legs > 0 && walk->n_gaps < LS_CONVOY_MAX_GAPS);
 }
 
-gboolean ls_convoy_cross (LsConvoy *convoy, LsWalk *walk) {
+/* Tries what comes after the leg; the walk is as it was if there is nothing for a convoy. */
+static gboolean go_on (LsConvoy *convoy, LsWalk *walk, guint which, LsLeg *next) {
   const LsCursor before[2] = {walk->cursor[0], walk->cursor[1]};
-  const LsLeg ended = walk->leg;
-  guint which = ended.block ? 0 : side_of (convoy);
+  LsConvoyMemo *watching = convoy->watching;
+  guint n_asked = watching ? watching->n_asked : 0;
+  guint32 turned[2] = {watching ? watching->turned[0] : 0, watching ? watching->turned[1] : 0};
   LsCursor *cursor = &walk->cursor[which];
-  LsLeg next = {0};
   walk->stuck = walk->issued = FALSE;
-  cursor->position += ended.n;
-  cursor->pc += ended.n;
+  cursor->position += walk->leg.n;
+  cursor->pc += walk->leg.n;
   cursor->wait_index = 0;
   cursor->state = LS_STREAM_READY;
   cursor->cause_stream = convoy->stream[which];
   cursor->cause_ordinal = cursor->position - 1;
   wake (convoy, walk, which);
   if (convoy->n_cursors == 2)
-    advance (convoy, walk, which ^ 1u, &next);
-  advance (convoy, walk, which, &next);
-  if (walk->stuck || !walk->issued || !follows (walk, &next)) {
-    walk->cursor[0] = before[0];
-    walk->cursor[1] = before[1];
-    return FALSE;
+    advance (convoy, walk, which ^ 1u, next);
+  advance (convoy, walk, which, next);
+  if (!walk->stuck && walk->issued && follows (walk, next))
+    return TRUE;
+  walk->cursor[0] = before[0];
+  walk->cursor[1] = before[1];
+  if (watching) { /* what was met on this way that leads nowhere does not count */
+    watching->n_asked = n_asked;
+    watching->turned[0] = turned[0];
+    watching->turned[1] = turned[1];
   }
+  return FALSE;
+}
+
+gboolean ls_convoy_cross (LsConvoy *convoy, LsWalk *walk) {
+  const LsLeg ended = walk->leg;
+  guint which = ended.block ? 0 : side_of (convoy);
+  const LsCursor before = walk->cursor[which];
+  LsLeg next = {0};
+  if (!go_on (convoy, walk, which, &next))
+    return FALSE;
   if (ended.block)
     block_ended (convoy, walk, &ended);
   else
-    collective_ended (convoy, walk, &ended, &before[which]);
+    collective_ended (convoy, walk, &ended, &before);
   walk->n_legs++;
   walk->n_operations += ended.n;
   begin_leg (convoy, walk, &next, ended.block ? NULL : ended.op);

@@ -87,10 +87,7 @@ LsEngine *ls_engine_new (void) {
   e->outsides = array_of (sizeof (LsOutside), NULL);
   e->free_outsides = array_of (sizeof (guint32), NULL);
   e->todo = array_of (sizeof (LsStreamRef), NULL);
-  e->convoys = g_ptr_array_new_with_free_func (g_free);
-  e->free_convoys = array_of (sizeof (guint32), NULL);
-  e->convoy_of = array_of (sizeof (guint32), NULL);
-  e->convoy_groups = array_of (sizeof (guint32), NULL);
+  ls_convoys_init (e);
   return e;
 }
 
@@ -105,11 +102,10 @@ void ls_engine_free (LsEngine *e) {
                       e->free_messages,   e->activities,      e->starting,
                       e->free_activities, e->timers,          e->todo,
                       e->outsides,        e->free_outsides,   e->places,
-                      e->flights,         e->free_flights,    e->flights_to_go,
-                      e->free_convoys,    e->convoy_of,       e->convoy_groups};
+                      e->flights,         e->free_flights,    e->flights_to_go};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_array_unref (arrays[i]);
-  g_ptr_array_unref (e->convoys);
+  ls_convoys_free (e);
   g_ptr_array_unref (e->resource_names);
   g_array_unref (e->tables);
   g_ptr_array_unref (e->outside_transfers);

@@ -141,6 +141,8 @@ void ls_account_record (LsEngine *e, LsOpRecord *record);
 void ls_account_mark (LsEngine *e, guint32 rank, const LsOp *op, const gint32 *counters);
 
 /* convoy.c */
+void ls_convoys_init (LsEngine *e);
+void ls_convoys_free (LsEngine *e);
 /* The group's collective has begun: its members may go as a convoy. */
 void ls_convoys_note (LsEngine *e, guint32 group);
 /* Forms convoys of the groups noted, once the streams of the instant have come to rest. */

@@ -72,6 +72,7 @@ typedef struct {
 } LsOutside;
 
 struct LsHoldings;
+struct LsConvoyMemo;
 
 /* Work of operations with LS_OP_WORK_TABLE: by rank, or made when asked. */
 typedef struct {
@@ -124,7 +125,9 @@ struct LsEngine {
   GArray *free_convoys;         /* guint32 */
   GArray *convoy_of;            /* guint32 by resource: the convoy that has it, 0: none */
   GArray *convoy_groups;        /* guint32 groups whose collectives have begun at this instant */
-  guint32 n_convoys;            /* under way */
+  GHashTable *convoy_memos;     /* LsConvoyMemo by its key */
+  struct LsConvoyMemo *convoy_scratch;
+  guint32 n_convoys; /* under way */
   gboolean convoys_off;
   const LsExpander *expander;
   gpointer expander_self;
