@@ -302,6 +302,7 @@ static void resume_load (LsEngine *e, guint32 number, gint64 since_ps, gint64 en
   ls_load_join (e, &activity->load, number, rate, phase->n_usages, phase->usages, work);
   ls_load_set_base (e, &activity->load, phase->rate_cap, LS_USAGE_ONE, phase->n_usages,
                     phase->usages);
+  ls_load_settle_alone (e, &activity->load);
   activity->load.remaining = work - (LsInt128) rate * (e->now_ps - since_ps);
   activity->alone_ps += ls_work_duration_ps (work, rate);
   if (e->holdings)

@@ -463,7 +463,6 @@ static gboolean run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GE
       if (e->n_convoys == 0)
         return TRUE;
       ls_convoys_dissolve (e); /* what ends at this very instant still does */
-      settle (e);
       continue;
     }
     LS_ASSERT (time_ps >= e->now_ps);

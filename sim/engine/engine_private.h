@@ -46,6 +46,9 @@ void ls_load_set_base (LsEngine *e, LsLoad *load, gint64 rate_cap, gint64 factor
                        const LsUsage *usages);
 void ls_load_join (LsEngine *e, LsLoad *load, guint32 owner, gint64 cap, guint32 n_usages,
                    const LsUsage *usages, LsInt128 work);
+/* It has its rate now, nobody else being on its links (ls_sharing_settle_alone()). Right after
+ * ls_load_set_base(). */
+void ls_load_settle_alone (LsEngine *e, LsLoad *load);
 /* It is a flow no more; returns the work that is left. */
 LsInt128 ls_load_leave (LsEngine *e, LsLoad *load);
 void ls_load_carried (LsEngine *e, guint32 n_usages, const LsUsage *usages, LsInt128 work);

@@ -83,6 +83,15 @@ void ls_load_set_base (LsEngine *e, LsLoad *load, gint64 rate_cap, gint64 factor
                        (gint64) (((LsInt128) rate * factor) >> LS_USAGE_BITS));
 }
 
+void ls_load_settle_alone (LsEngine *e, LsLoad *load) {
+  guint32 n;
+  const LsUsage *usages = ls_sharing_usages (e->sharing, load->flow, &n);
+  ls_sharing_settle_alone (e->sharing, load->flow);
+  if (e->holdings)
+    hold (e, load, ls_sharing_owner (e->sharing, load->flow), load->bottleneck, FALSE);
+  account_rate (e, n, usages, 0, load->cap);
+}
+
 LsInt128 ls_load_leave (LsEngine *e, LsLoad *load) {
   guint32 n;
   const LsUsage *usages = ls_sharing_usages (e->sharing, load->flow, &n);

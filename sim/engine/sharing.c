@@ -161,6 +161,16 @@ void ls_sharing_remove_flow (LsSharing *sharing, guint32 number) {
   g_array_append_val (sharing->free_flows, number);
 }
 
+void ls_sharing_settle_alone (LsSharing *sharing, guint32 number) {
+  LsFlow *flow = ls_flow_at (sharing, number);
+  guint last = sharing->opened->len - 1;
+  LS_REQUIRE (flow->fresh && g_array_index (sharing->opened, guint32, last) == number,
+              "a flow that is not the newest settles alone");
+  g_array_set_size (sharing->opened, last);
+  flow->open = flow->fresh = FALSE;
+  flow->rate = flow->cap;
+}
+
 /* A flow's cap follows the capacities; what it shares with others is to be measured again. */
 static void change_cap (LsSharing *sharing, guint32 number, gint64 cap) {
   LsFlow *flow = ls_flow_at (sharing, number);

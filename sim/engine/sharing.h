@@ -56,6 +56,9 @@ guint32 ls_sharing_add_flow (LsSharing *sharing, gint64 cap, guint32 bottleneck,
 /* The cap of a new flow for capacities that may come, at least the one that it was added with. */
 void ls_sharing_set_base (LsSharing *sharing, guint32 flow, gint64 base_cap);
 void ls_sharing_remove_flow (LsSharing *sharing, guint32 flow);
+/* A flow that was just added, with nobody else on its resources, which can carry it at its cap: it has that rate
+ * now, as the next solve would say. */
+void ls_sharing_settle_alone (LsSharing *sharing, guint32 flow);
 /* Whether anything has changed since the last solve. */
 gboolean ls_sharing_is_dirty (const LsSharing *sharing);
 /* Solves all changes; returns the flows whose rate is now another (new ones included), valid until the next call. */
