@@ -106,15 +106,35 @@ static int show_error (const LsCli *cli, const GError *error) {
   return ls_error_exit_status (error);
 }
 
+/* The text as a whole or not at all: a full disk leaves what was there before. The reason stands at the
+ * end of GLib's message, behind the name of its temporary file. */
+static gboolean replace_file (const char *path, const char *text, GError **error) {
+  g_autoptr (GError) failure = NULL;
+  const char *reason;
+
+  if (g_file_set_contents_full (path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0666, &failure))
+    return TRUE;
+  reason = strrchr (failure->message, ':');
+  g_set_error (error, LS_ERROR, LS_ERROR_IO, "%s: cannot write: %s", path,
+               reason ? reason + 2 : failure->message);
+  return FALSE;
+}
+
 gboolean ls_cli_write (LsCli *cli, const char *text, GError **error) {
   const char *path = ls_args_string (cli->args, "output");
+  gboolean plain =
+      path &&
+      (!g_file_test (path, G_FILE_TEST_EXISTS) ||
+       (g_file_test (path, G_FILE_TEST_IS_REGULAR) && !g_file_test (path, G_FILE_TEST_IS_SYMLINK)));
   FILE *file = stdout;
   gboolean good;
 
   if (path && !ls_cli_may_write (cli, path, error))
     return FALSE;
+  if (plain)
+    return replace_file (path, text, error);
   if (path)
-    file = fopen (path, "w");
+    file = fopen (path, "w"); /* a device, a pipe, or what a link leads to */
   if (!file) {
     g_set_error (error, LS_ERROR, LS_ERROR_IO, "%s: cannot write: %s", path, g_strerror (errno));
     return FALSE;
@@ -286,6 +306,18 @@ static int run_command (LsCli *cli, const char *name, const char *const *argv, G
   return cli->command->run (cli, error);
 }
 
+/* What a command printed is an answer only if it arrived: a full disk behind standard output fails a run
+ * that went well. */
+static int check_output (const LsCli *cli, int status) {
+  if (fflush (stdout) == 0 && !ferror (stdout))
+    return status;
+  if (status == 0 || status == 3) {
+    print_tagged (cli, "lockstep", "error", "31", "standard output: cannot write");
+    status = 1;
+  }
+  return status;
+}
+
 int ls_cli_main (int argc, char **argv) {
   LsCli cli = {0};
   g_autoptr (GPtrArray) rest = g_ptr_array_new ();
@@ -306,6 +338,7 @@ int ls_cli_main (int argc, char **argv) {
     status = run_command (&cli, argv[at], (const char *const *) rest->pdata, &error);
   if (error)
     status = show_error (&cli, error);
+  status = check_output (&cli, status);
   ls_args_free (cli.args);
   g_ptr_array_unref (cli.warnings);
   return status;

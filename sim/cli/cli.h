@@ -29,7 +29,7 @@ struct LsCli {
 int ls_cli_main (int argc, char **argv);
 
 /* Writes a finished document to standard output, or to the file of -o (which must not exist unless
- * --force). */
+ * --force), whole or not at all. */
 gboolean ls_cli_write (LsCli *cli, const char *text, GError **error);
 /* Whether -o PATH may be written: not "-", no folder, not there already unless --force. */
 gboolean ls_cli_may_write (LsCli *cli, const char *path, GError **error);
