@@ -276,7 +276,10 @@ static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **
   if (!integer (reader, "tp", 1, -1, &out->tp, error) ||
       !integer (reader, "pp", 1, -1, &out->pp, error))
     return FALSE;
-  out->virtual_stages = out->pp > 1 && says (reader, "pp_schedule", "interleaved") ? 0 : 1;
+  /* torchtitan's looped schedules have two stages on a rank. source: torchtitan, pipelining_utils.py. */
+  out->virtual_stages = out->pp == 1 || !says (reader, "pp_schedule", "interleaved") ? 1
+                        : of_torchtitan (reader)                                     ? 2
+                                                                                     : 0;
   if (out->pp > 1 && g_ascii_isdigit (*text (reader, "virtual_stages")) &&
       !integer (reader, "virtual_stages", 1, 1, &out->virtual_stages, error))
     return FALSE;

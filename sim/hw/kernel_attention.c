@@ -2,7 +2,9 @@
  *
  * Flash, forward: each SM takes tiles of 128 queries and walks over the keys. With q tiles Q = ceil(s_q/128),
  * keys per tile K (half of them under a causal mask, plus half a tile of the diagonal),
- *   t_compute = max (1, batch heads Q / SMs) x (4 128 K d / rate of one SM + tile overhead).
+ *   t_compute = max (1, batch heads Q / SMs) x (4 128 K d / rate of one SM + tile overhead),
+ * and never less than its longest tile: under a mask the last queries walk over all keys, on one SM. That is what few
+ * heads wait for: 8 heads of 4096 queries on a B200 take 98 us where the mean tile would be done in 37.
  * Backward does five products instead of two (2.5 x the flops), and streams the fp32 gradient of the queries
  * through memory in two small kernels around the main one.
  * Conventions: flops are those executed (a causal flash kernel does about half of 4 b h s_q s_kv d). */
@@ -11,6 +13,10 @@
 
 /* Queries of a tile. Source: FlashAttention-2 and -3 kernels for head dimension 128. */
 #define TILE 128
+/* Rate of heads whose keys are wider than their values (latent attention, 192 and 128), relative to one width.
+ * source: fitted on twelve kernels of 16 to 128 such heads, 4k and 32k tokens, forward and backward, measured on a B200
+ * by MooreThreads/SimuMax (configs/system/b200_bf16_ceperm.json @e691807): 0.81 to 0.94, mean 0.88. */
+#define UNEVEN_RATE 0.88
 /* Start and end of a tile. Source: fitted on the FlashAttention-2/3 forward figures of H100 SXM5, head
  * dimension 128, 512 to 16k tokens, with and without mask: both versions lose 1.9-2.0 us per tile. */
 #define TILE_OVERHEAD_S 1.9e-6
@@ -29,6 +35,10 @@ static double head_factor (gint64 head_dim) {
   double d = (double) head_dim;
   double factor = d / (d + HEAD_HALF) * (HEAD_FULL + HEAD_HALF) / HEAD_FULL;
   return factor < 1 ? factor : 1;
+}
+
+static double uneven_factor (const LsAttentionShape *shape) {
+  return shape->value_dim > 0 && shape->value_dim != shape->head_dim ? UNEVEN_RATE : 1;
 }
 
 /* The share of the score matrix that a causal mask keeps, queries aligned with the last keys. */
@@ -75,17 +85,27 @@ static double key_elements (const LsAttentionShape *shape) {
          mean_dim (shape);
 }
 
-/* t_compute of a flash kernel that walks `products` matrix products per tile of `outer` rows. */
+/* Of one tile of `rows` rows that walks over `length` rows of the other operand. */
+static double tile_seconds (double rows, double length, double width, double per_sm,
+                            double overhead_s) {
+  return 2.0 * rows * length * width / per_sm + overhead_s;
+}
+
+/* t_compute of a flash kernel that walks `products` matrix products per tile of `outer` rows, of which an SM takes
+ * `unit` at a time. */
 static double flash_seconds (const LsDevice *device, const LsAttentionShape *shape, double rate,
-                             gint64 outer, gint64 inner, double products, double overhead_s) {
+                             double unit, gint64 outer, gint64 inner, double products,
+                             double overhead_s) {
   const gint64 rows = outer / TILE + (outer % TILE != 0 ? 1 : 0);
   double tiles = (double) shape->batch * (double) shape->heads * (double) rows;
   double length = (double) inner * kept_share (shape) + (shape->causal ? TILE / 2.0 : 0);
-  double flops = 2.0 * TILE * length * product_width (shape, products);
+  double width = product_width (shape, products);
   double per_sm = rate * format_factor (device, shape->format) * head_factor (shape->head_dim) *
-                  (shape->causal ? CAUSAL_RATE : 1) / device->sms;
+                  (shape->causal ? CAUSAL_RATE : 1) * uneven_factor (shape) / device->sms;
   double speedup = device->accelerator->sm_speedup > 0 ? device->accelerator->sm_speedup : 1;
-  return larger (1, tiles / device->sms) * (flops / per_sm + overhead_s / speedup);
+  double mean_s = tile_seconds (TILE, length, width, per_sm, overhead_s / speedup);
+  double longest_s = tile_seconds (unit, (double) inner, width, per_sm, overhead_s / speedup);
+  return larger (larger (1, tiles / device->sms) * mean_s, longest_s);
 }
 
 static LsKernelCost flash_forward (const LsDevice *device, LsAttention attention,
@@ -93,8 +113,10 @@ static LsKernelCost flash_forward (const LsDevice *device, LsAttention attention
   double size = ls_format_bytes (shape->format);
   double flops = 4.0 * query_elements (shape) * (double) shape->kv_length * kept_share (shape);
   double bytes = size * 2 * (query_elements (shape) + key_elements (shape));
+  double rows = device->accelerator->tuning->flash_rows.value;
   double compute_s = flash_seconds (device, shape, device->flash_forward_flops_per_s[attention],
-                                    shape->query_length, shape->kv_length, 2, TILE_OVERHEAD_S);
+                                    rows > 0 ? rows : TILE, shape->query_length, shape->kv_length,
+                                    2, TILE_OVERHEAD_S);
   return ls_kernel_settle (compute_s, bytes / device->hbm_bytes_per_s, device->kernel_overhead_s,
                            flops, bytes, 1);
 }
@@ -107,8 +129,9 @@ static LsKernelCost flash_backward (const LsDevice *device, LsAttention attentio
                  (double) shape->query_length * (double) shape->kv_length * kept_share (shape);
   /* Main kernel: Q, dO and the fp32 gradient once, K, V, dK, dV once. */
   double bytes = queries * (2 * size + 4) + keys * 4 * size;
-  double compute_s = flash_seconds (device, shape, device->flash_backward_flops_per_s[attention],
-                                    shape->kv_length, shape->query_length, 5, 2 * TILE_OVERHEAD_S);
+  double compute_s =
+      flash_seconds (device, shape, device->flash_backward_flops_per_s[attention], TILE,
+                     shape->kv_length, shape->query_length, 5, 2 * TILE_OVERHEAD_S);
   const LsKernelCost costs[] = {
       /* O . dO per row, and zeros for the gradient; then the gradient down to the format. */
       ls_kernel_stream_real (device, queries * (2 * size + 4), 2 * queries, 1),

@@ -22,6 +22,11 @@
   "hosts"
 #define STEP "logging, data loader hand-over, learning-rate scheduler, loss read back"
 
+#define ASYNC_TP                                                                              \
+  "torchtitan, parallelize_llama.py: enable_async_tensor_parallel sets inductor's "           \
+  "_micro_pipeline_tp, which cuts all-gathers before and reduce-scatters behind products in " \
+  "pieces beside them"
+
 static const LsSoftware generations[] = {
     {.name = "eager-2020",
      .aliases = "megatron-2020 megatron-lm-2020",
@@ -145,6 +150,7 @@ static const LsSoftware generations[] = {
      .fused_optimizer = TRUE,
      .fused_weight_gradient = TRUE,
      .gradient_placeholders = TRUE,
+     .waits_for_tensor = TRUE,
      .source = "SimuMax docs/b200/b200_real_repro_guide.md: Megatron-LM of April 2026 with "
                "TransformerEngine 2.11 (its Triton cross entropy, its placeholders of weight "
                "gradients), tensor, data and pipeline overlap off"},
@@ -220,8 +226,47 @@ static const LsSoftware generations[] = {
      .source =
          "torchtitan at 9dec370 (26 December 2024), train.py: \"compiling loss function causes "
          "CUDA errors, turning off for now\""},
+    {.name = "pytorch-fsdp2-async-tp",
+     .aliases = "",
+     .title = "PyTorch 2.5 FSDP2 with torch.compile and asynchronous tensor parallelism",
+     .matmul_factor = ASSUMED (1.0, "no correction"),
+     .gap_s = ASSUMED (1.0e-6, GAP),
+     .host_launch_s = ASSUMED (5e-6, LAUNCH),
+     .host_step_s = ASSUMED (5e-3, STEP),
+     .attention = LS_ATTENTION_FLASH2,
+     .fused_bias_gelu = TRUE,
+     .fused_dropout_add = TRUE,
+     .fused_norm = TRUE,
+     .fused_cross_entropy = TRUE,
+     .loss_keeps = LS_LOSS_LOGITS,
+     .fused_optimizer = TRUE,
+     .overlaps_tensor = TRUE,
+     .recompute_stops_early = TRUE,
+     .root_stays_gathered = TRUE,
+     .compiled = TRUE,
+     .source = "as pytorch-fsdp2; " ASYNC_TP},
+    {.name = "pytorch-fsdp2-2024-async-tp",
+     .aliases = "",
+     .title = "PyTorch 2.6 FSDP2 of 2024 with asynchronous tensor parallelism",
+     .matmul_factor = ASSUMED (1.0, "no correction"),
+     .gap_s = ASSUMED (1.0e-6, GAP),
+     .host_launch_s = ASSUMED (5e-6, LAUNCH),
+     .host_step_s = ASSUMED (5e-3, STEP),
+     .attention = LS_ATTENTION_FLASH2,
+     .fused_bias_gelu = TRUE,
+     .fused_dropout_add = TRUE,
+     .fused_norm = TRUE,
+     .loss_keeps = LS_LOSS_LOG_SOFTMAX,
+     .fused_optimizer = TRUE,
+     .overlaps_tensor = TRUE,
+     .recompute_stops_early = TRUE,
+     .root_stays_gathered = TRUE,
+     .compiled = TRUE,
+     .source = "as pytorch-fsdp2-2024; " ASYNC_TP},
     {.name = "pytorch-fsdp2-eager",
-     .aliases = "torchtitan-eager fsdp2-eager pytorch-fsdp2-2024-eager",
+     .aliases =
+         "torchtitan-eager fsdp2-eager pytorch-fsdp2-2024-eager pytorch-fsdp2-async-tp-eager "
+         "pytorch-fsdp2-2024-async-tp-eager",
      .title = "PyTorch 2.5 FSDP2 without torch.compile (torchtitan)",
      .matmul_factor = ASSUMED (1.0, "no correction"),
      .gap_s = ASSUMED (1.5e-6, GAP),
@@ -253,7 +298,7 @@ static const LsSoftware generations[] = {
 /* Words of a framework column and the generation they mean; the first row whose words all occur wins, so
  * the more special come first. */
 static const struct {
-  const char *words[2];
+  const char *words[3];
   const char *name;
 } frameworks[] = {
     {{"megatron", "overlap switched off"}, "megatron-core-serial"},
@@ -268,6 +313,8 @@ static const struct {
     {{"megatron", "2022"}, "megatron-2022"},
     {{"megatron", "deepspeed"}, "deepspeed-2021"},
     {{"torchtitan", "compile=false"}, "pytorch-fsdp2-eager"},
+    {{"torchtitan", "202412", "async_tp=true"}, "pytorch-fsdp2-2024-async-tp"},
+    {{"torchtitan", "async_tp=true"}, "pytorch-fsdp2-async-tp"},
     {{"torchtitan", "202412"}, "pytorch-fsdp2-2024"},
     {{"torchtitan", NULL}, "pytorch-fsdp2"},
     {{"fsdp2", NULL}, "pytorch-fsdp2"},
@@ -298,7 +345,8 @@ const LsSoftware *ls_software_for_framework (const char *framework) {
     return &generations[row];
   for (guint i = 0; i < G_N_ELEMENTS (frameworks); i++) {
     const char *const *words = frameworks[i].words;
-    if (strstr (text, words[0]) != NULL && (words[1] == NULL || strstr (text, words[1]) != NULL)) {
+    if (strstr (text, words[0]) != NULL && (words[1] == NULL || strstr (text, words[1]) != NULL) &&
+        (words[2] == NULL || strstr (text, words[2]) != NULL)) {
       name = frameworks[i].name;
       break;
     }
@@ -384,6 +432,7 @@ gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact) {
                {"fused_weight_gradient", software->fused_weight_gradient},
                {"gradient_placeholders", software->gradient_placeholders},
                {"overlaps_tensor", software->overlaps_tensor},
+               {"waits_for_tensor", software->waits_for_tensor},
                {"recompute_stops_early", software->recompute_stops_early},
                {"zero_per_matrix", software->zero_per_matrix},
                {"root_stays_gathered", software->root_stays_gathered},

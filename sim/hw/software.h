@@ -51,6 +51,8 @@ typedef struct {
   gboolean gradient_placeholders;
   gboolean
       overlaps_tensor; /* sequence-parallel collectives in chunks beside the matmul they belong to */
+  gboolean
+      waits_for_tensor; /* collectives of tensor parallelism run beside nothing, backward neither */
   gboolean recompute_stops_early; /* a layer is run again only as far as its backward needs it */
   /* ZeRO stage 3 without a flat buffer per layer: each weight matrix is gathered and reduced by itself... */
   gboolean zero_per_matrix;

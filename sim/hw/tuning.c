@@ -225,6 +225,8 @@ const LsTuning ls_tuning_hopper_pcie = {
   .flash_backward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.09, "FA1 : FA2 as on A100"),               \
                      [LS_ATTENTION_FLASH2] = ASSUMED (0.16, "Hopper's absolute rate x 1.1"),       \
                      [LS_ATTENTION_FLASH3] = FITTED (0.46, SIMUMAX ": sdp_bwd, the same shapes")}, \
+  .flash_rows = FITTED (256, SIMUMAX ": sdp_fwd of 4 and 8 heads, 4k tokens (92 and 98 us); two "  \
+                                     "tiles of 128 in turn, as in FlashAttention-4"),              \
   .collective_sms = ASSUMED (24, "as Hopper"), .collective_slowdown = ASSUMED (0.9, BESIDE),       \
   .context_bytes = RECALLED (1.0 * (1 << 30), CONTEXT), .tiles = tiles_large
 
@@ -477,6 +479,8 @@ gboolean ls_tuning_fact (const LsTuning *tuning, guint i, LsFact *fact) {
       ls_fact_list_add_sourced (&list, backward_fields[a], LS_DIMENSION_FRACTION,
                                 &tuning->flash_backward[a]);
   }
+  if (tuning->flash_rows.value > 0)
+    ls_fact_list_add_sourced (&list, "flash_rows", LS_DIMENSION_COUNT, &tuning->flash_rows);
   ls_fact_list_add_sourced (&list, "collective_sms", LS_DIMENSION_COUNT, &tuning->collective_sms);
   ls_fact_list_add_sourced (&list, "collective_slowdown", LS_DIMENSION_FRACTION,
                             &tuning->collective_slowdown);

@@ -419,7 +419,7 @@ static LsLayerPlan *block_new (const LsWorkload *workload, const LsAccelerator *
   k.wide = ls_layer_bytes (&k.b, k.b.tokens * t->hidden);
   k.flash = ls_attention_is_flash (k.b.attention);
   k.fused_rotary = workload->software->fused_bias_gelu;
-  k.async = workload->software->fused_weight_gradient;
+  k.async = workload->software->fused_weight_gradient && !workload->software->waits_for_tensor;
   k.chunked = workload->software->overlaps_tensor && k.b.sequence_parallel;
   forward_attention (&k);
   if (routed)
