@@ -188,9 +188,13 @@ static gboolean gathers (const LsWorkload *workload) {
 
 /* Input of a linear map, and its weights where they were just gathered. The copy of the weights that the
  * backward pass reads is kept until then. */
-static void scale_operands (LsLayerBuilder *builder, gint64 in, gint64 out) {
+void ls_layer_scale_operands (LsLayerBuilder *builder, gint64 rows, gint64 in, gint64 out) {
   const LsPrecision *precision = &builder->workload->precision;
   LsLayerOp *op = NULL;
+
+  if (!builder->narrow)
+    return;
+  builder->scaled = TRUE;
 
   out *= builder->groups; /* a matrix for each */
   builder->plan->narrow_parameters += in * out;
@@ -207,7 +211,7 @@ static void scale_operands (LsLayerBuilder *builder, gint64 in, gint64 out) {
                 builder->narrow_forward, 1);
     op->saved_bytes = narrow_bytes (builder, in * out);
   }
-  scale (builder, "scale_input", builder->tokens * in, builder->format, builder->narrow_forward,
+  scale (builder, "scale_input", rows * in, builder->format, builder->narrow_forward,
          builder->copies);
 }
 
@@ -280,8 +284,9 @@ LsLayerOp *ls_layer_add_linears (LsLayerBuilder *builder, const char *name, gint
 
   for (guint i = 0; i < n; i++)
     out += outs[i];
-  if (builder->narrow)
-    scale_operands (builder, in, out);
+  if (!builder->scaled)
+    ls_layer_scale_operands (builder, builder->tokens, in, out);
+  builder->scaled = FALSE;
   op = ls_layer_add_kernel (
       builder, name, LS_KIND_MATMUL,
       matmul (builder, group_tokens (builder), out, in, builder->format, FALSE));

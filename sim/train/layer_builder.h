@@ -20,7 +20,8 @@ typedef struct {
   gint64 element_bytes;  /* of an activation */
   gboolean narrow;       /* linear maps multiply in the formats below: see train/precision.h */
   LsFormat narrow_forward, narrow_gradient;
-  int copies; /* of a narrow operand that both passes need */
+  int copies;      /* of a narrow operand that both passes need */
+  gboolean scaled; /* the operands of the next linear map are in the narrow format already */
   guint tensor;
   gboolean sequence_parallel;
   gint64 groups; /* equal parts that linear maps cut `tokens` into, a matrix for each */
@@ -58,6 +59,9 @@ void ls_layer_op_keeps_nothing (LsLayerOp *op);
 /* From now on linear maps multiply in the narrow formats of the precision, if there are any and the
  * device has them. */
 void ls_layer_builder_narrow (LsLayerBuilder *builder);
+/* Scales the operands of the next linear map, `rows` rows of its input, before something that goes between (their
+ * all-gather); else adding the map scales all its tokens. Nothing where it multiplies in the compute format. */
+void ls_layer_scale_operands (LsLayerBuilder *builder, gint64 rows, gint64 in, gint64 out);
 /* Scales `elements` gradients of the output of a linear map for both its gradients; nothing otherwise. */
 void ls_layer_scale_gradient (LsLayerBuilder *builder, gint64 elements);
 /* Its gradients. Input gradient: tokens x out by out x in; workspace: both gradients of activations. */

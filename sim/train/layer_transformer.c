@@ -39,6 +39,7 @@ static void forward_row (Block *k, const char *name, gint64 in, const char *redu
       k->b.sequence_parallel ? LS_COLLECTIVE_REDUCE_SCATTER : LS_COLLECTIVE_ALL_REDUCE;
   LsLayerOp *collective = NULL;
 
+  ls_layer_scale_operands (&k->b, k->b.tokens, in, k->t->hidden);
   if (k->chunked)
     collective = ls_layer_add_collective (&k->b, reduce, op, k->wide);
   if (collective != NULL)
@@ -48,15 +49,22 @@ static void forward_row (Block *k, const char *name, gint64 in, const char *redu
     ls_layer_add_collective (&k->b, reduce, op, k->wide);
 }
 
+/* Of all tokens, as products read them. */
+static gint64 operand_bytes (const Block *k) {
+  return ls_layer_linear_bytes (&k->b, k->b.tokens * k->t->hidden);
+}
+
 /* All-gather before a map that needs all tokens; `overlap`: the next kernel does not need it, or not at its
- * start (in chunks). */
+ * start (in chunks). Operands of narrow products travel in the narrow format: each rank has scaled its own rows.
+ * source: TransformerEngine, module/layernorm_linear.py and base.py, grad_output_preprocess (quantized, then
+ * gather_along_first_dim); torchao, float8/float8_tensor_parallel.py (cast before the all-gather). */
 static LsLayerOp *gather (Block *k, const char *name, gboolean overlap) {
   LsLayerOp *op = NULL;
 
   if (k->b.sequence_parallel)
-    op = ls_layer_add_collective (&k->b, name, LS_COLLECTIVE_ALL_GATHER, k->wide);
+    op = ls_layer_add_collective (&k->b, name, LS_COLLECTIVE_ALL_GATHER, operand_bytes (k));
   if (op != NULL) {
-    op->workspace_bytes = k->wide;
+    op->workspace_bytes = operand_bytes (k);
     op->overlaps_next = overlap;
   }
   return op;
@@ -149,27 +157,30 @@ static void forward_norm (Block *k, const char *norm) {
   op->saved_input_bytes = op->saved_bytes;
 }
 
-static void forward_norm_and_gather (Block *k, const char *norm, const char *gather_name) {
-  forward_norm (k, norm);
-  gather (k, gather_name, k->chunked);
-}
-
 /* Column-parallel map from the norm's output; keeps only this rank's rows of it. */
-static LsLayerOp *forward_column (Block *k, const char *name, const gint64 *outs, guint n) {
-  LsLayerOp *op = ls_layer_add_linears (&k->b, name, k->t->hidden, outs, n);
+static LsLayerOp *forward_column (Block *k, const char *gather_name, const char *name,
+                                  const gint64 *outs, guint n) {
+  LsLayerOp *op = NULL;
+  gint64 out = 0;
+
+  for (guint i = 0; i < n; i++)
+    out += outs[i];
+  ls_layer_scale_operands (&k->b, k->rows, k->t->hidden, out);
+  gather (k, gather_name, k->chunked);
+  op = ls_layer_add_linears (&k->b, name, k->t->hidden, outs, n);
 
   op->saved_bytes = ls_layer_linear_bytes (&k->b, k->rows * k->t->hidden);
   op->saved_input_bytes = op->saved_bytes;
   if (k->b.sequence_parallel)
-    op->workspace_bytes = k->wide;
+    op->workspace_bytes = operand_bytes (k);
   return op;
 }
 
 /* Of an MLP, with the gate. */
-static LsLayerOp *forward_up (Block *k, const char *name) {
+static LsLayerOp *forward_up (Block *k, const char *gather_name, const char *name) {
   const gint64 outs[] = {k->f, k->f};
 
-  return forward_column (k, name, outs, k->t->gated ? 2 : 1);
+  return forward_column (k, gather_name, name, outs, k->t->gated ? 2 : 1);
 }
 
 /* Bias, dropout and residual in one pass, or in two. */
@@ -193,8 +204,8 @@ static void forward_qkv (Block *k) {
   const gint64 outs[] = {k->q, k->kv, k->kv};
   LsLayerOp *op = NULL;
 
-  forward_norm_and_gather (k, "norm1", "gather_qkv");
-  op = forward_column (k, "qkv", outs, G_N_ELEMENTS (outs));
+  forward_norm (k, "norm1");
+  op = forward_column (k, "gather_qkv", "qkv", outs, G_N_ELEMENTS (outs));
   op->saved_output_bytes = heads;
   op->saved_bytes += heads;
   if (k->t->qk_norm) { /* its input is the output of qkv, which attention reads normed */
@@ -245,9 +256,8 @@ void ls_block_activation (Block *k) {
 
 /* Experts that every token passes: an MLP on the input that the router has kept. */
 static void forward_shared (Block *k) {
-  gather (k, "gather_shared", k->chunked);
   k->f = k->t->experts.shared_ffn / k->b.tensor;
-  ls_layer_op_keeps_nothing (forward_up (k, "shared_up"));
+  ls_layer_op_keeps_nothing (forward_up (k, "gather_shared", "shared_up"));
   ls_block_activation (k);
   forward_row (k, "shared_down", k->f, "reduce_shared");
   if (k->t->experts.shared_gate)
@@ -265,8 +275,8 @@ static void forward_experts (Block *k) {
 }
 
 static void forward_mlp (Block *k) {
-  forward_norm_and_gather (k, "norm2", "gather_mlp");
-  forward_up (k, "mlp_up");
+  forward_norm (k, "norm2");
+  forward_up (k, "gather_mlp", "mlp_up");
   ls_block_activation (k);
   forward_row (k, "mlp_down", k->f, "reduce_mlp");
   forward_add (k, "mlp_dropout", "mlp_add");
@@ -277,8 +287,8 @@ static void backward_row (Block *k, const char *dropout, const char *gather_name
                           const char *weight, gint64 in) {
   if (k->t->dropout)
     ls_layer_add_pass (&k->b, dropout, k->rows * k->t->hidden, 1, 1);
+  ls_layer_scale_gradient (&k->b, k->rows * k->t->hidden);
   gather (k, gather_name, k->chunked);
-  ls_layer_scale_gradient (&k->b, k->b.tokens * k->t->hidden);
   ls_layer_add_input_gradient (&k->b, input, in, k->t->hidden);
   ls_layer_add_weight_gradient (&k->b, weight, in, k->t->hidden);
 }
@@ -286,11 +296,12 @@ static void backward_row (Block *k, const char *dropout, const char *gather_name
 /* Gradients of a column-parallel map (qkv, up), of the norm before it, and of the residual, if these are
  * named. */
 static void backward_column (Block *k, const char *const *names, gint64 out) {
-  LsLayerOp *op = gather (k, names[0], k->async);
+  LsLayerOp *op = NULL;
 
+  ls_layer_scale_gradient (&k->b, k->b.tokens * out);
+  op = gather (k, names[0], k->async);
   if (op != NULL)
     op->phase = LS_PHASE_WEIGHT_GRAD; /* only that needs it */
-  ls_layer_scale_gradient (&k->b, k->b.tokens * out);
   ls_layer_add_input_gradient (&k->b, names[1], k->t->hidden, out);
   op = ls_layer_add_collective (
       &k->b, names[2],
