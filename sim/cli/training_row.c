@@ -311,6 +311,12 @@ static void read_precision (const Reader *reader, LsTrainingRow *out) {
       : says (reader, "precision", "fp16")                                                  ? "fp16"
       : says (reader, "precision", "fp32") && !says (reader, "precision", "bf16")           ? "fp32"
                                                                                   : "bf16";
+  /* torchao finds scales from the tensor itself, one for it or one per row, and then e4m3 both ways.
+   * source: torchao/float8/config.py, Float8LinearConfig. */
+  if (of_torchtitan (reader) && g_str_equal (out->compute_format, "fp8"))
+    out->scaling = says (reader, "precision", "rowwise") ? "row" : "current";
+  if (out->scaling != NULL && g_str_equal (out->scaling, "row"))
+    out->compute_format = "fp8_e4m3";
   /* Performance recipes of NeMo 2 and Megatron-Bridge reduce and keep gradients in 16 bits. */
   out->half_gradients = of_nemo (reader) && strstr (out->compute_format, "fp") &&
                         !g_str_equal (out->compute_format, "fp16");
@@ -446,7 +452,8 @@ void ls_training_row_inputs (const LsTrainingRow *row, char **inputs) {
                                                 (int) row->recompute_layers);
   inputs[LS_INPUT_GPUS] = g_strdup_printf ("%d", (int) row->gpus);
   inputs[LS_INPUT_PRECISION] =
-      g_strdup_printf ("%s %d %d", row->compute_format, row->pure_16_bit, row->fp32_reduce);
+      g_strdup_printf ("%s %s %d %d", row->compute_format, row->scaling != NULL ? row->scaling : "",
+                       row->pure_16_bit, row->fp32_reduce);
 }
 
 GArray *ls_training_row_micro_batches (const LsTrainingRow *row) {

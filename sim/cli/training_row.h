@@ -57,6 +57,7 @@ typedef struct {
   gint64 recompute_layers; /* 0: all */
   gboolean sequence_parallel;
   const char *compute_format; /* as workload.precision.compute */
+  const char *scaling;        /* as workload.precision.scaling; NULL: its default */
   gboolean pure_16_bit;       /* gradients reduced and states kept in 16 bits */
   gboolean half_gradients;    /* gradients kept and reduced in 16 bits beside fp32 states */
   gboolean fp32_reduce;       /* gradients reduced in fp32 */

@@ -70,6 +70,10 @@ static void append_precision (GString *yaml, const LsTrainingRow *row) {
   const char *wide =
       ls_format_parse (format, &compute, NULL) && ls_format_is_narrow (compute) ? "bf16" : format;
 
+  g_autofree char *compute_and_scaling =
+      row->scaling != NULL ? g_strconcat (format, ", scaling: ", row->scaling, NULL)
+                           : g_strdup (format);
+
   if (row->pure_16_bit)
     g_string_append_printf (
         yaml,
@@ -81,12 +85,13 @@ static void append_precision (GString *yaml, const LsTrainingRow *row) {
                             "  precision: {compute: %s, parameters: fp32, gradients: fp32, master: "
                             "none, optimizer: fp32, "
                             "communication: %s}\n",
-                            format, row->fp32_reduce ? "fp32" : wide);
+                            compute_and_scaling, row->fp32_reduce ? "fp32" : wide);
   else if (row->half_gradients)
     g_string_append_printf (yaml, "  precision: {preset: %s, gradients: bf16}\n", format);
   else if (row->fp32_reduce)
-    g_string_append_printf (
-        yaml, "  precision: {preset: %s, gradients: fp32, communication: fp32}\n", format);
+    g_string_append_printf (yaml,
+                            "  precision: {preset: %s, gradients: fp32, communication: fp32}\n",
+                            compute_and_scaling);
   else
     g_string_append_printf (yaml, "  precision: %s\n", format);
 }

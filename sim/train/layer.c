@@ -160,6 +160,12 @@ void ls_layer_builder_narrow (LsLayerBuilder *builder) {
 
   builder->narrow = ls_precision_narrow_on (precision, accelerator, &builder->narrow_forward,
                                             &builder->narrow_gradient);
+  if (builder->narrow && precision->narrow.recipe == LS_FP8_ROW) {
+    builder->device.matmul_flops_per_s[builder->narrow_forward] *= LS_ROW_SCALED_RATE;
+    if (builder->narrow_gradient != builder->narrow_forward)
+      builder->device.matmul_flops_per_s[builder->narrow_gradient] *= LS_ROW_SCALED_RATE;
+  }
+  builder->gathers_narrow = builder->narrow && precision->narrow.recipe != LS_FP8_ROW;
   builder->copies = builder->narrow ? ls_precision_copies (precision, accelerator) : 0;
 }
 

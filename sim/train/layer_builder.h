@@ -20,7 +20,8 @@ typedef struct {
   gint64 element_bytes;  /* of an activation */
   gboolean narrow;       /* linear maps multiply in the formats below: see train/precision.h */
   LsFormat narrow_forward, narrow_gradient;
-  int copies;      /* of a narrow operand that both passes need */
+  int copies;              /* of a narrow operand that both passes need */
+  gboolean gathers_narrow; /* each rank scales its rows, which travel so */
   gboolean scaled; /* the operands of the next linear map are in the narrow format already */
   guint tensor;
   gboolean sequence_parallel;

@@ -51,7 +51,7 @@ static void forward_row (Block *k, const char *name, gint64 in, const char *redu
 
 /* Of all tokens, as products read them. */
 static gint64 operand_bytes (const Block *k) {
-  return ls_layer_linear_bytes (&k->b, k->b.tokens * k->t->hidden);
+  return k->b.gathers_narrow ? ls_layer_linear_bytes (&k->b, k->b.tokens * k->t->hidden) : k->wide;
 }
 
 /* All-gather before a map that needs all tokens; `overlap`: the next kernel does not need it, or not at its
@@ -165,7 +165,8 @@ static LsLayerOp *forward_column (Block *k, const char *gather_name, const char 
 
   for (guint i = 0; i < n; i++)
     out += outs[i];
-  ls_layer_scale_operands (&k->b, k->rows, k->t->hidden, out);
+  if (k->b.gathers_narrow)
+    ls_layer_scale_operands (&k->b, k->rows, k->t->hidden, out);
   gather (k, gather_name, k->chunked);
   op = ls_layer_add_linears (&k->b, name, k->t->hidden, outs, n);
 
@@ -287,8 +288,11 @@ static void backward_row (Block *k, const char *dropout, const char *gather_name
                           const char *weight, gint64 in) {
   if (k->t->dropout)
     ls_layer_add_pass (&k->b, dropout, k->rows * k->t->hidden, 1, 1);
-  ls_layer_scale_gradient (&k->b, k->rows * k->t->hidden);
+  if (k->b.gathers_narrow)
+    ls_layer_scale_gradient (&k->b, k->rows * k->t->hidden);
   gather (k, gather_name, k->chunked);
+  if (!k->b.gathers_narrow)
+    ls_layer_scale_gradient (&k->b, k->b.tokens * k->t->hidden);
   ls_layer_add_input_gradient (&k->b, input, in, k->t->hidden);
   ls_layer_add_weight_gradient (&k->b, weight, in, k->t->hidden);
 }

@@ -69,7 +69,8 @@ gboolean ls_precision_narrow_on (const LsPrecision *precision, const LsAccelerat
 }
 
 int ls_precision_copies (const LsPrecision *precision, const LsAccelerator *accelerator) {
-  const gboolean by_direction = precision->narrow.recipe == LS_FP8_BLOCK;
+  const gboolean by_direction =
+      precision->narrow.recipe == LS_FP8_BLOCK || precision->narrow.recipe == LS_FP8_ROW;
 
   return by_direction || !accelerator->tuning->narrow_columns ? 2 : 1;
 }
@@ -94,9 +95,11 @@ double ls_precision_scaling_bytes (const LsPrecision *precision, LsFormat from, 
                                    int copies) {
   const double in = ls_format_size (from);
 
+  if (precision->narrow.recipe == LS_FP8_ROW)
+    return (in + ls_format_size (to)) * copies;
   return in * (reads_twice (precision, to) ? 2 : 1) + ls_format_size (to) * copies;
 }
 
 int ls_precision_scaling_kernels (const LsPrecision *precision, LsFormat to) {
-  return reads_twice (precision, to) ? 2 : 1;
+  return reads_twice (precision, to) || precision->narrow.recipe == LS_FP8_ROW ? 2 : 1;
 }
