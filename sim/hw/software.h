@@ -62,6 +62,9 @@ typedef struct {
    * of the backward pass; gathers arrive in a flat buffer that only their stream may use again
    * (torch/distributed/fsdp/_fully_shard: _fsdp_state.py, _lazy_init; _fsdp_collectives.py, foreach_all_gather). */
   gboolean root_stays_gathered;
+  /* ...and stage 3 copies what was gathered into parameters, and gradients into what is sent, on the compute stream
+   * (_fsdp_collectives.py, foreach_all_gather_copy_out and foreach_reduce_scatter_copy_in). */
+  gboolean copies_shards;
   gboolean compiled; /* a compiler fuses its elementwise chains; the row NAME-eager is without it */
   gboolean cuda_graphs;     /* launches replayed: host_launch_s does not apply */
   gboolean serial_launches; /* every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1) */

@@ -222,6 +222,17 @@ LsOp ls_builder_kernel (LsBuilder *builder, const char *name, LsKind kind, LsPha
   return op;
 }
 
+void ls_builder_shard_copy (LsBuilder *builder, const char *name, gint64 bytes, LsPhaseName phase) {
+  const LsSoftware *software = builder->spec->workload->software;
+  LsKernelCost cost = ls_kernel_stream (builder->spec->device, bytes, 0);
+
+  if (!software->copies_shards || bytes == 0)
+    return;
+  ls_kernel_finish (&cost, software);
+  LsOp op = ls_builder_kernel (builder, name, LS_KIND_ELEMENTWISE, phase, &cost);
+  ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
+}
+
 static LsKind kind_of_collective (LsCollectiveOp collective) {
   static const LsKind kinds[LS_N_COLLECTIVE_OPS] = {
       [LS_COLLECTIVE_ALL_REDUCE] = LS_KIND_ALL_REDUCE,

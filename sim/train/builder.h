@@ -135,6 +135,9 @@ LsMark ls_builder_last (LsBuilder *builder);
 /* Time on the compute stream that loads nothing: launches, the framework between steps. */
 void ls_builder_delay (LsBuilder *builder, const char *name, gint64 ps, LsPart part);
 
+/* FSDP's copies between flat buffers and tensors: `bytes` read and written on the compute stream, where the software
+ * makes them. */
+void ls_builder_shard_copy (LsBuilder *builder, const char *name, gint64 bytes, LsPhaseName phase);
 /* Operations with the common fields filled: name, kind for the trace, phase, layer, micro-batch. */
 LsOp ls_builder_memory (LsBuilder *builder, const char *name);
 LsOp ls_builder_kernel (LsBuilder *builder, const char *name, LsKind kind, LsPhaseName phase,

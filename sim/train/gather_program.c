@@ -93,6 +93,7 @@ void ls_gather_begin_layer (LsBuilder *builder, const LsLayerPlan *plan, LsPhase
     first = FALSE;
   }
   ls_builder_wait (builder, gather);
+  ls_builder_shard_copy (builder, "copy_parameters", 2 * (bytes.dense + bytes.experts), phase);
 }
 
 void ls_gather_end_layer (LsBuilder *builder, const LsLayerPlan *plan) {

@@ -321,6 +321,12 @@ void ls_reduce_end_layer (LsBuilder *builder, const LsLayerPlan *plan) {
 
   if (!by_layer (builder) || sum (bytes) == 0)
     return;
+  /* Read as they were computed, written as they are sent. */
+  ls_builder_shard_copy (builder, "copy_gradients",
+                         sum (bytes) +
+                             (plan->parameters + plan->expert_parameters) *
+                                 ls_format_bytes (builder->spec->workload->precision.compute),
+                         LS_PHASE_BACKWARD);
   LsMark last = ls_builder_last (builder), mark = {0}, first;
   guint parts = ls_builder_zero_parts (builder, plan);
   guint stream = ls_builder_stream (builder, LS_ROLE_REDUCE, builder->depth);
