@@ -27,7 +27,8 @@ typedef struct {
   gint64 max_gathered; /* parameters gathered at once at most, stage 3; 0: no limit */
   guint
       shard_group; /* states are sharded in groups of so many copies and repeated over these; 0: all */
-  LsOffload offload; /* what lies in the memory of the host */
+  LsOffload offload;          /* what lies in the memory of the host */
+  gboolean quantized_weights; /* stage 3 gathers int8 (ZeRO++) */
 } LsZero;
 
 typedef struct {

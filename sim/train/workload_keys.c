@@ -354,6 +354,14 @@ const LsConfigKey ls_workload_keys[] = {
      .when = "only with zero.stage > 0 and several data-parallel ranks",
      .meaning = "ranks that states are sharded over; groups of them hold copies, which are summed "
                 "(hybrid sharding, HSDP, ZeRO++ hpZ); node: as many as lie on a node"},
+    {.path = W "zero.quantized_weights",
+     .type = LS_CONFIG_BOOLEAN,
+     .default_text = "false",
+     .source = "parameters travel as they are",
+     .when = "only with zero.stage 3 and several data-parallel ranks",
+     .meaning =
+         "layers are gathered in int8 with a scale per 4096 values, made of each shard before and "
+         "undone after (ZeRO++ qwZ, DeepSpeed's zero_quantized_weights)"},
     {.path = W "zero.offload",
      .type = LS_CONFIG_WORD,
      .choices = offload_words,

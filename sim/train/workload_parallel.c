@@ -492,6 +492,23 @@ static void check_offload (LsWorkloadReader *r) {
                      zero->stage);
 }
 
+static void check_quantized (LsWorkloadReader *r) {
+  const char *const path = W "zero.quantized_weights";
+  const LsWorkload *w = r->workload;
+  const char *why = NULL;
+
+  if (w->zero.stage < 3)
+    why = "only stage 3 gathers parameters layer by layer";
+  else if (ls_workload_shards (w) == 1)
+    why = "there is one rank to gather from";
+  else if (w->precision.narrow.used && w->precision.narrow.gathered)
+    why = "parameters are gathered in the format of precision.compute already";
+  if (why == NULL)
+    return;
+  ls_reader_no_effect (r, path, why);
+  r->workload->zero.quantized_weights = FALSE;
+}
+
 /* Keys of `zero` that cannot matter in this layout. */
 void ls_reader_check_zero (LsWorkloadReader *r) {
   static const char *const keys[] = {W "zero.stage", W "zero.overlap", W "zero.bucket",
@@ -500,6 +517,7 @@ void ls_reader_check_zero (LsWorkloadReader *r) {
 
   read_shard_group (r);
   check_offload (r);
+  check_quantized (r);
   share_host (r);
   if (ls_layout_copies (&r->workload->layout) == 1 && zero->offload == LS_OFFLOAD_NONE) {
     for (guint i = 0; i < G_N_ELEMENTS (keys); i++)

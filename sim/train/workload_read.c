@@ -280,6 +280,7 @@ static void read_zero (LsWorkloadReader *r) {
   zero->prefetch = ls_config_get_int (r->config, W "zero.prefetch");
   if (ls_reader_has (r, W "zero.max_gathered"))
     zero->max_gathered = ls_config_get_int (r->config, W "zero.max_gathered");
+  zero->quantized_weights = ls_config_get_bool (r->config, W "zero.quantized_weights");
   zero->offload = (LsOffload) ls_reader_word (r, W "zero.offload", offload_word, LS_N_OFFLOADS);
 }
 

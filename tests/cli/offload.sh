@@ -59,4 +59,13 @@ grep -q 'fetch_parameters.*host_copy.*offload.*forward' out || fail "no fetch fo
 grep -q 'offload_gradients.*host_copy.*offload.*backward' out || fail "no gradients on their way to the host"
 grep -q 'update.*host_work.*offload.*optimizer' out || fail "no update on the host"
 
+# Quantised gathers: 1 + 1 + 4 bytes per parameter instead of 2 + 2 + 4 (fp32 gradients); nowhere else an effect.
+run 0 check small.yaml --set workload.zero.quantized_weights=true
+says err "workload.zero.quantized_weights has no effect here; only stage 3 gathers parameters layer by layer"
+sent() {
+  run 0 run small.yaml --json --set workload.zero.stage=3 "$@"
+  tr ',{}' '\n' <out | sed -n 's/.*"communication_bytes_per_gpu": //p' | head -n 1
+}
+ratio "$(sent --set workload.zero.quantized_weights=true)" "$(sent)" 0.75 0.751 "int8 gathers"
+
 finish

@@ -177,6 +177,31 @@ START_TEST (recompute_stops_early)
 }
 END_TEST
 
+START_TEST (quantized_gathers_send_half)
+/* With int8 gathers and one scale of 4 bytes per 4096 values a layer of 4096 parameters is 4100 bytes instead of 8192 on the
+ * wire, forward and backward; its gradients are reduced as before. Each rank makes its shard narrow and all of the layer
+ * wide: both kernels run before the layer may. Exact. source: Wang et al. 2023 (arXiv 2306.10209), table 1 (0.5 M). */
+{
+  TestLayer even = layer;
+  even.parameters = 4096;
+  for (int overlap = 0; overlap <= 1; overlap++) {
+    LsWorkload *workload = zero_workload (3, overlap, 4, 2);
+    workload->zero.quantized_weights = TRUE;
+    g_autoptr (TestRun) run = test_run (workload, &even, &free_net);
+    g_autoptr (TestRun) plain = test_run (zero_workload (3, overlap, 4, 2), &even, &free_net);
+    const gint64 gathers = 3 * 2 * 2 * LAYERS;
+
+    ck_assert_int_eq (ls_engine_bytes_sent (run->engine, 0),
+                      gathers * 4100 * 3 / 4 + gathers / 2 * 4096 * 2 * 3 / 4);
+    ck_assert_int_eq (ls_engine_bytes_sent (plain->engine, 0),
+                      gathers * 4096 * 2 * 3 / 4 + gathers / 2 * 4096 * 2 * 3 / 4);
+    if (!overlap)
+      ck_assert_int_gt (test_part_ps (run, 0, LS_PART_EXPOSED_ZERO), 0);
+    ck_assert_int_eq (test_peak_activations (run, 0), test_peak_activations (plain, 0));
+  }
+}
+END_TEST
+
 int main (void) {
   const TTest *const tests[] = {traffic_per_step,
                                 live_layers_are_prefetch_plus_one,
@@ -186,6 +211,7 @@ int main (void) {
                                 small_buckets_cut_a_layer,
                                 reductions_do_not_run_away,
                                 matrix_by_matrix_pays_latency_and_pieces,
-                                recompute_stops_early};
+                                recompute_stops_early,
+                                quantized_gathers_send_half};
   return test_main ("zero", tests, G_N_ELEMENTS (tests));
 }
