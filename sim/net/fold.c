@@ -7,88 +7,46 @@
 #include "base/assert.h"
 #include "base/memory.h"
 #include "engine/refine.h"
-#include "net/ample.h"
 #include "net/fold_private.h"
 
 #define mix ls_refinement_mix
 
 enum { TAG_RANK = 1, TAG_UNIT, TAG_RESOURCE, TAG_HOST, TAG_MEMORY };
 
-/* --- resources -------------------------------------------------------------------------------- */
-
-static gboolean is_memory (const LsNetResource *resource) {
-  return resource->kind == LS_RESOURCE_HBM || resource->kind == LS_RESOURCE_HOST_MEMORY;
-}
-
-static void read_resources (LsFold *fold) {
-  guint n = fold->n_resources = ls_net_n_resources (fold->net), size = MAX (n, 1u);
-  fold->resource = ls_memory_new0 (size, sizeof *fold->resource);
-  fold->engine_number = ls_memory_new (size, sizeof (guint32));
-  fold->cores = g_new (guint32, MAX (ls_cluster_n_nodes (fold->cluster), 1u));
-  fold->sm = g_new (guint32, MAX (ls_cluster_n_gpus (fold->cluster), 1u));
-  for (guint r = 0; r < n; r++) {
-    const LsNetResource *resource = ls_net_resource (fold->net, r);
-    LsFoldResource *known = &fold->resource[r];
-    known->owner = known->vertex = fold->engine_number[r] = LS_FOLD_NONE;
-    known->ample = ls_topology_is_ample (ls_net_topology (fold->net), r) ? 1 : 0;
-    fold->any_narrow = fold->any_narrow || (resource->kind == LS_RESOURCE_TRUNK && !known->ample);
-    known->capacity = ls_rate_from_per_s (resource->per_s) / (is_memory (resource) ? 2 : 1);
-    if (resource->kind == LS_RESOURCE_CORES)
-      fold->cores[resource->node] = r;
-    if (resource->kind == LS_RESOURCE_SM)
-      fold->sm[resource->gpu] = r;
-  }
-}
-
-/* Can the resource change what happens? */
-static gboolean may_matter (const LsFold *fold, guint r) {
-  if (fold->resource[r].demand == 0 || fold->resource[r].ample)
-    return FALSE;
-  const LsNetResource *resource = ls_net_resource (fold->net, r);
-  if (resource->kind == LS_RESOURCE_HBM ||
-      (resource->kind == LS_RESOURCE_HOST_MEMORY && fold->any_host))
-    return TRUE;
-  return fold->resource[r].demand > (guint64) fold->resource[r].capacity;
-}
-
 /* --- the graph -------------------------------------------------------------------------------- */
-
-static guint32 add_vertices (LsFold *fold) {
-  guint32 next = fold->input.n_ranks + fold->units->len;
-  for (guint r = 0; r < fold->n_resources; r++) {
-    fold->resource[r].counts = may_matter (fold, r) ? 1 : 0;
-    if (fold->resource[r].counts && fold->resource[r].owner == LS_FOLD_NONE)
-      fold->resource[r].vertex = next++;
-  }
-  if (!fold->any_host)
-    return next;
-  for (guint32 rank = 0; rank < fold->input.n_ranks; rank++) {
-    guint r = fold->cores[ls_cluster_gpu_node (fold->cluster, fold->input.gpu_of_rank[rank])];
-    if (fold->kinds[fold->input.kind_of_rank[rank]].host &&
-        fold->resource[r].vertex == LS_FOLD_NONE)
-      fold->resource[r].vertex = next++;
-  }
-  return next;
-}
 
 static void label_ranks (const LsFold *fold, LsRefinement *graph) {
   const LsFoldInput *input = &fold->input;
   for (guint32 rank = 0; rank < input->n_ranks; rank++) {
-    guint gpu = input->gpu_of_rank[rank];
+    const LsFoldSpot memory = {fold->place[rank].node, 2 * fold->place[rank].local + 1};
     guint64 label = mix (TAG_RANK, input->kind_of_rank[rank]);
-    label = mix (label, (guint64) fold->resource[fold->sm[gpu] + 1].capacity);
+    label = mix (label, (guint64) ls_fold_known (fold, memory)->capacity);
     if (input->label_of_rank != NULL)
       label = mix (label, input->label_of_rank[rank]);
     ls_refinement_set_label (graph, rank, label);
   }
 }
 
+static void label_resource (const LsFold *fold, LsRefinement *graph, LsFoldSpot spot) {
+  guint32 vertex = ls_fold_vertex (fold, spot);
+  if (vertex == LS_FOLD_NONE)
+    return;
+  const LsNetResource *resource = ls_net_resource (fold->net, ls_fold_number (fold, spot));
+  ls_refinement_set_label (
+      graph, vertex,
+      mix (mix (TAG_RESOURCE, resource->kind), (guint64) ls_fold_known (fold, spot)->capacity));
+}
+
 static void label_resources (const LsFold *fold, LsRefinement *graph) {
-  for (guint r = 0; r < fold->n_resources; r++)
-    if (fold->resource[r].vertex != LS_FOLD_NONE)
-      ls_refinement_set_label (graph, fold->resource[r].vertex,
-                               mix (mix (TAG_RESOURCE, ls_net_resource (fold->net, r)->kind),
-                                    (guint64) fold->resource[r].capacity));
+  for (guint node = 0; node < ls_cluster_n_nodes (fold->cluster); node++) {
+    const LsFoldNodeClass *class = ls_fold_node_class (fold, node);
+    for (guint32 at = 0; class->n_vertices > 0 && at < class->n_resources; at++)
+      label_resource (fold, graph, (LsFoldSpot){node, at});
+    if (class->n_vertices == 0 && fold->host_vertex != NULL)
+      label_resource (fold, graph, ls_fold_cores (fold, node));
+  }
+  for (guint32 i = 0; i < fold->n_shared; i++)
+    label_resource (fold, graph, (LsFoldSpot){LS_FOLD_NONE, fold->first_shared + i});
 }
 
 static guint64 unit_label (const LsFold *fold, const LsFoldUnit *unit) {
@@ -99,25 +57,99 @@ static guint64 unit_label (const LsFold *fold, const LsFoldUnit *unit) {
   return mix (mix (mix (label, group->axis + 1), group->slot), group->first_slot);
 }
 
-/* `own`: by rank, zero, and zero again after. */
-static void add_unit_edges (const LsFold *fold, LsRefinement *graph, guint32 number, guint64 *own) {
+/* What a footprint means to the graph on the nodes of a class: a label for each GPU that owns some of it, and an
+ * edge to each resource that has no owner. Thousands of units ask for the same ones. */
+typedef struct {
+  guint32 at; /* GPU of the node; vertex of the node */
+  guint64 label;
+} Part;
+
+typedef struct {
+  guint32 class_number, footprint; /* + 1; 0: empty */
+  guint32 n, n_own;
+  Part *parts; /* labels, then edges */
+} Effect;
+
+#define N_EFFECTS 8192u /* kept: the last of each hash */
+
+static void find_effect (const LsFold *fold, Effect *effect) {
+  const LsFoldFootprint *footprint = ls_fold_footprint (fold, effect->footprint - 1);
+  const LsFoldNodeClass *class =
+      &g_array_index (fold->node_classes, LsFoldNodeClass, effect->class_number);
+  effect->n = effect->n_own = 0;
+  effect->parts = g_renew (Part, effect->parts, MAX (footprint->n, 1u));
+  for (guint32 i = 0; i < footprint->n; i++) {
+    const LsFoldTouch *touch = &footprint->touches[i];
+    const LsFoldResource *known = &class->resource[touch->at];
+    guint32 k = 0;
+    if (!known->counts || known->owner == LS_FOLD_NONE)
+      continue;
+    while (k < effect->n_own && effect->parts[k].at != known->owner)
+      k++;
+    if (k == effect->n_own)
+      effect->parts[effect->n_own++] = (Part){known->owner, 0};
+    effect->parts[k].label += mix (mix (touch->hash, known->role), (guint64) known->capacity);
+  }
+  effect->n = effect->n_own;
+  for (guint32 i = 0; i < footprint->n; i++) {
+    const LsFoldTouch *touch = &footprint->touches[i];
+    const LsFoldResource *known = &class->resource[touch->at];
+    if (known->counts && known->owner == LS_FOLD_NONE)
+      effect->parts[effect->n++] = (Part){known->vertex, mix (TAG_UNIT, touch->hash)};
+  }
+}
+
+static const Effect *effect_of (const LsFold *fold, Effect *effects, guint32 class_number,
+                                guint32 footprint) {
+  Effect *effect = &effects[mix (class_number, footprint) % N_EFFECTS];
+  if (effect->footprint == footprint + 1 && effect->class_number == class_number)
+    return effect;
+  effect->class_number = class_number;
+  effect->footprint = footprint + 1;
+  find_effect (fold, effect);
+  return effect;
+}
+
+typedef struct {
+  const LsFold *fold;
+  LsRefinement *graph;
+  Effect *effects;
+  guint64 *own; /* by rank, zero, and zero again after each unit */
+} Edges;
+
+/* To the unit's resources; TRUE: some have owners, whose labels are in `own`. */
+static gboolean add_resource_edges (const Edges *edges, const LsFoldUnit *unit, guint32 vertex) {
+  const LsFold *fold = edges->fold;
+  gboolean owns = FALSE;
+  for (guint32 i = 0; i < unit->touches->n_steps; i++) {
+    const LsFoldStep *step = &unit->touches->steps[i];
+    guint32 node = ls_fold_step_node (fold, unit, step);
+    const Effect *effect =
+        effect_of (fold, edges->effects, fold->class_of_node[node], step->footprint);
+    for (guint32 k = 0; k < effect->n_own; k++)
+      edges->own[fold->rank_of_gpu[fold->first_gpu[node] + effect->parts[k].at]] +=
+          effect->parts[k].label;
+    for (guint32 k = effect->n_own; k < effect->n; k++)
+      ls_refinement_add_edge (edges->graph, vertex, fold->first_vertex[node] + effect->parts[k].at,
+                              effect->parts[k].label);
+    owns = owns || effect->n_own > 0;
+  }
+  for (guint32 i = 0; i < unit->touches->n_shared; i++) {
+    const LsFoldTouch *touch = &unit->touches->shared[i];
+    const LsFoldResource *known = ls_fold_known (fold, (LsFoldSpot){LS_FOLD_NONE, touch->at});
+    if (known->counts)
+      ls_refinement_add_edge (edges->graph, vertex, known->vertex, mix (TAG_UNIT, touch->hash));
+  }
+  return owns;
+}
+
+static void add_unit_edges (const Edges *edges, guint32 number) {
+  const LsFold *fold = edges->fold;
   const LsFoldUnit *unit = ls_fold_unit (fold, number);
   guint32 vertex = ls_fold_unit_vertex (fold, number);
   guint n = ls_fold_unit_size (fold, unit);
-  gboolean owns = FALSE;
-  ls_refinement_set_label (graph, vertex, unit_label (fold, unit));
-  for (guint32 i = 0; i < unit->touches->n; i++) {
-    const LsFoldTouch *touch = &unit->touches->touches[i];
-    const LsFoldResource *resource = &fold->resource[ls_fold_touched (fold, unit, touch)];
-    if (!resource->counts)
-      continue;
-    if (resource->owner == LS_FOLD_NONE) {
-      ls_refinement_add_edge (graph, vertex, resource->vertex, mix (TAG_UNIT, touch->hash));
-      continue;
-    }
-    owns = TRUE;
-    own[resource->owner] += mix (mix (touch->hash, resource->role), (guint64) resource->capacity);
-  }
+  ls_refinement_set_label (edges->graph, vertex, unit_label (fold, unit));
+  gboolean owns = add_resource_edges (edges, unit, vertex);
   const LsFoldGroup *group = unit->group == LS_FOLD_NONE ? NULL : &fold->input.groups[unit->group];
   /* A group of all ranks tells none from another. */
   if (group != NULL && n == fold->input.n_ranks && !owns && !unit->sends &&
@@ -125,44 +157,49 @@ static void add_unit_edges (const LsFold *fold, LsRefinement *graph, guint32 num
     return;
   for (guint i = 0; i < n; i++) {
     guint rank = ls_fold_unit_member (fold, unit, i);
-    guint64 label = own[rank];
-    own[rank] = 0;
+    guint64 label = edges->own[rank];
+    edges->own[rank] = 0;
     if (group != NULL)
       label = mix (label, i == 0 ? group->first_slot : group->slot);
     if (unit->sends)
       label = mix (label, i);
-    ls_refinement_add_edge (graph, rank, vertex, label);
+    ls_refinement_add_edge (edges->graph, rank, vertex, label);
   }
 }
 
 static void add_host_edges (const LsFold *fold, LsRefinement *graph) {
-  for (guint32 rank = 0; fold->any_host && rank < fold->input.n_ranks; rank++) {
-    guint r = fold->cores[ls_cluster_gpu_node (fold->cluster, fold->input.gpu_of_rank[rank])];
+  for (guint32 rank = 0; fold->any_host && rank < fold->input.n_ranks; rank++)
     if (fold->kinds[fold->input.kind_of_rank[rank]].host)
-      ls_refinement_add_edge (graph, rank, fold->resource[r].vertex, TAG_HOST);
-  }
+      ls_refinement_add_edge (graph, rank,
+                              ls_fold_vertex (fold, ls_fold_cores (fold, fold->place[rank].node)),
+                              TAG_HOST);
   /* Cores and memory of a host are one device; memory follows its cores in the net. */
   for (guint node = 0; fold->any_host && node < ls_cluster_n_nodes (fold->cluster); node++) {
-    guint32 cores = fold->resource[fold->cores[node]].vertex;
-    guint32 memory = fold->resource[fold->cores[node] + 1].vertex;
+    LsFoldSpot spot = ls_fold_cores (fold, node);
+    guint32 cores = ls_fold_vertex (fold, spot);
+    spot.at++;
+    guint32 memory = ls_fold_vertex (fold, spot);
     if (cores != LS_FOLD_NONE && memory != LS_FOLD_NONE)
       ls_refinement_add_edge (graph, cores, memory, TAG_MEMORY);
   }
 }
 
-static LsRefinement *make_graph (LsFold *fold, guint32 *n) {
-  *n = add_vertices (fold);
-  LsRefinement *graph = ls_refinement_new (*n);
-  gsize edges = 0;
+static LsRefinement *make_graph (const LsFold *fold) {
+  LsRefinement *graph = ls_refinement_new (fold->n_vertices);
+  gsize n = 0;
   for (guint32 unit = 0; unit < fold->units->len; unit++)
-    edges += ls_fold_unit_size (fold, ls_fold_unit (fold, unit));
-  ls_refinement_reserve (graph, (guint32) MIN (edges, (gsize) G_MAXINT32));
+    n += ls_fold_unit_size (fold, ls_fold_unit (fold, unit));
+  ls_refinement_reserve (graph, (guint32) MIN (n, (gsize) G_MAXINT32));
   g_autofree guint64 *own = ls_memory_new0 (MAX (fold->input.n_ranks, 1u), sizeof (guint64));
+  g_autofree Effect *effects = g_new0 (Effect, N_EFFECTS);
+  const Edges edges = {fold, graph, effects, own};
   label_ranks (fold, graph);
   label_resources (fold, graph);
   for (guint32 unit = 0; unit < fold->units->len; unit++)
-    add_unit_edges (fold, graph, unit, own);
+    add_unit_edges (&edges, unit);
   add_host_edges (fold, graph);
+  for (guint i = 0; i < N_EFFECTS; i++)
+    g_free (effects[i].parts);
   return graph;
 }
 
@@ -235,13 +272,12 @@ static void read_classes (LsFold *fold, guint32 n_vertices) {
 }
 
 static void find_classes (LsFold *fold) {
-  guint32 n;
-  g_autoptr (LsRefinement) graph = make_graph (fold, &n);
-  fold->class_of = ls_memory_new (MAX (n, 1u), sizeof (guint32));
+  g_autoptr (LsRefinement) graph = make_graph (fold);
+  fold->class_of = ls_memory_new (MAX (fold->n_vertices, 1u), sizeof (guint32));
   do
     fold->n_vertex_classes = ls_refinement_run (graph, fold->class_of);
   while (order_differs (fold, graph, fold->n_vertex_classes));
-  read_classes (fold, n);
+  read_classes (fold, fold->n_vertices);
 }
 
 /* Is the channel between the same two ranks? Then both units stand for the same pairs, as the two groups of each
@@ -287,7 +323,8 @@ static void check_channels (LsFold *fold) {
 
 static void free_touches (gpointer data) {
   LsFoldTouches *touches = data;
-  g_free (touches->touches);
+  g_free (touches->steps);
+  g_free (touches->shared);
   g_free (touches);
 }
 
@@ -308,10 +345,12 @@ LsFold *ls_fold_new (const LsCluster *cluster, const LsFoldInput *input, const c
       fold->why = "instances of one GPU share its PCIe link";
   for (guint kind = 0; kind < input->n_kinds; kind++)
     fold->any_host = fold->any_host || fold->kinds[kind].host;
-  read_resources (fold);
-  if (fold->why == NULL)
-    ls_fold_add_units (fold);
   if (fold->why == NULL) {
+    ls_fold_start_nodes (fold);
+    ls_fold_add_units (fold);
+  }
+  if (fold->why == NULL) {
+    ls_fold_end_nodes (fold);
     find_classes (fold);
     check_channels (fold);
   }
@@ -334,16 +373,9 @@ void ls_fold_free (LsFold *fold) {
   }
   g_ptr_array_unref (fold->touches);
   ls_fold_kinds_free (fold->kinds, fold->input.n_kinds);
-  gpointer arrays[] = {fold->resource,
-                       fold->of_node,
-                       fold->first_of_node,
-                       fold->cores,
-                       fold->sm,
-                       fold->class_of,
-                       fold->lowest,
-                       fold->size_of_class,
-                       fold->engine_number,
-                       fold->copies_of_class};
+  ls_fold_clear_nodes (fold);
+  gpointer arrays[] = {fold->class_of,      fold->lowest,  fold->size_of_class,
+                       fold->engine_number, fold->is_busy, fold->copies_of_class};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_free (arrays[i]);
   GArray *lists[] = {fold->units, fold->resources, fold->groups};

@@ -12,10 +12,19 @@ static gboolean is_lowest (const LsFold *fold, guint32 vertex) {
   return fold->lowest[fold->class_of[vertex]] == vertex;
 }
 
-static gboolean is_on_engine (const LsFold *fold, guint32 r) {
-  if (fold->resource[r].owner != LS_FOLD_NONE)
-    return is_lowest (fold, fold->resource[r].owner);
-  return fold->resource[r].vertex != LS_FOLD_NONE && is_lowest (fold, fold->resource[r].vertex);
+/* Does the engine have this very resource? */
+static gboolean runs (const LsFold *fold, LsFoldSpot spot) {
+  if (!ls_fold_known (fold, spot)->used)
+    return FALSE;
+  guint32 owner = ls_fold_owner (fold, spot);
+  if (owner != LS_FOLD_NONE)
+    return is_lowest (fold, owner);
+  guint32 vertex = ls_fold_vertex (fold, spot);
+  return vertex != LS_FOLD_NONE && is_lowest (fold, vertex);
+}
+
+static guint32 engine_number (const LsFold *fold, guint32 r) {
+  return fold->engine_number[r] - 1; /* LS_FOLD_NONE: none */
 }
 
 static void set_number (LsFold *fold, guint32 r, guint number) {
@@ -23,7 +32,7 @@ static void set_number (LsFold *fold, guint32 r, guint number) {
   while (fold->resources->len <= number)
     g_array_append_val (fold->resources, none);
   g_array_index (fold->resources, guint32, number) = r;
-  fold->engine_number[r] = number;
+  fold->engine_number[r] = number + 1;
 }
 
 /* A device of the engine for the pair of resources that begins at `r`. */
@@ -35,8 +44,15 @@ static guint add_device (LsFold *fold, LsEngine *engine, guint32 r, const char *
   return device;
 }
 
-static guint32 node_of_rank (const LsFold *fold, guint32 rank) {
-  return ls_cluster_gpu_node (fold->cluster, fold->input.gpu_of_rank[rank]);
+/* The vertex of the cores, or of the memory, of a node. */
+static guint32 cores_vertex (const LsFold *fold, guint32 node) {
+  return ls_fold_vertex (fold, ls_fold_cores (fold, node));
+}
+
+static guint32 memory_vertex (const LsFold *fold, guint32 node) {
+  LsFoldSpot spot = ls_fold_cores (fold, node);
+  spot.at++;
+  return ls_fold_vertex (fold, spot);
 }
 
 /* --- ranks and hosts -------------------------------------------------------------------------- */
@@ -45,7 +61,7 @@ static guint32 node_of_rank (const LsFold *fold, guint32 rank) {
 static void set_host_weights (LsFold *fold, LsEngine *engine) {
   g_autofree guint32 *weights = g_new0 (guint32, fold->n_classes);
   for (guint32 rank = 0; rank < fold->input.n_ranks; rank++) {
-    guint32 cores = fold->resource[fold->cores[node_of_rank (fold, rank)]].vertex;
+    guint32 cores = cores_vertex (fold, fold->place[rank].node);
     if (cores != LS_FOLD_NONE && is_lowest (fold, cores))
       weights[fold->class_of[rank]]++;
   }
@@ -61,23 +77,23 @@ static void add_ranks (LsFold *fold, LsEngine *engine) {
   for (guint32 c = 0; c < fold->n_classes; c++) {
     guint32 rank = fold->rank_of_class[c];
     devices[c] =
-        add_device (fold, engine, fold->sm[input->gpu_of_rank[rank]], "gpu of rank ", rank);
+        add_device (fold, engine, ls_net_topology (fold->net)->sm[input->gpu_of_rank[rank]],
+                    "gpu of rank ", rank);
   }
   for (guint node = 0; node < ls_cluster_n_nodes (fold->cluster); node++) {
-    guint32 r = fold->cores[node], memory = r + 1;
-    gboolean runs =
-        fold->resource[r].vertex != LS_FOLD_NONE && is_lowest (fold, fold->resource[r].vertex);
-    gboolean moves = fold->resource[memory].vertex != LS_FOLD_NONE &&
-                     is_lowest (fold, fold->resource[memory].vertex);
-    if (!runs && !moves)
+    guint32 cores = cores_vertex (fold, node), memory = memory_vertex (fold, node);
+    gboolean works = cores != LS_FOLD_NONE && is_lowest (fold, cores);
+    gboolean moves = memory != LS_FOLD_NONE && is_lowest (fold, memory);
+    if (!works && !moves)
       continue;
-    guint device = add_device (fold, engine, r, "host ", node);
-    if (runs)
-      device_of_class[fold->class_of[fold->resource[r].vertex]] = device;
+    guint device =
+        add_device (fold, engine, ls_fold_number (fold, ls_fold_cores (fold, node)), "host ", node);
+    if (works)
+      device_of_class[fold->class_of[cores]] = device;
   }
   for (guint32 c = 0; c < fold->n_classes; c++) {
     guint32 rank = fold->rank_of_class[c], host = LS_NO_INDEX;
-    guint32 cores = fold->resource[fold->cores[node_of_rank (fold, rank)]].vertex;
+    guint32 cores = cores_vertex (fold, fold->place[rank].node);
     if (cores != LS_FOLD_NONE)
       host = device_of_class[fold->class_of[cores]];
     ls_engine_add_rank (engine, input->programs[input->kind_of_rank[rank]], devices[c], host);
@@ -86,10 +102,61 @@ static void add_ranks (LsFold *fold, LsEngine *engine) {
     set_host_weights (fold, engine);
 }
 
+/* Nodes with a rank or a resource that runs. */
+static void find_busy_nodes (LsFold *fold) {
+  guint nodes = ls_cluster_n_nodes (fold->cluster);
+  const guint32 *first = fold->first_vertex;
+  fold->is_busy = g_new0 (guint8, MAX (nodes, 1u));
+  for (guint32 c = 0; c < fold->n_classes; c++)
+    fold->is_busy[fold->place[fold->lowest[c]].node] = 1;
+  for (guint32 c = 0; c < fold->n_vertex_classes; c++) {
+    guint32 vertex = fold->lowest[c], low = 0, high = nodes;
+    if (vertex < first[0] || vertex >= first[nodes])
+      continue;
+    while (high - low > 1) { /* the last node whose vertices begin there or before */
+      guint32 middle = low + (high - low) / 2;
+      if (first[middle] <= vertex)
+        low = middle;
+      else
+        high = middle;
+    }
+    fold->is_busy[low] = 1;
+  }
+  for (guint node = 0; fold->host_vertex != NULL && node < nodes; node++)
+    if (fold->host_vertex[node] != LS_FOLD_NONE && is_lowest (fold, fold->host_vertex[node]))
+      fold->is_busy[node] = 1;
+}
+
+static gint compare_numbers (gconstpointer a, gconstpointer b) {
+  guint32 x = *(const guint32 *) a, y = *(const guint32 *) b;
+  return (x > y) - (x < y);
+}
+
+/* Those of the net that run, in its order. */
+static GArray *list_running (const LsFold *fold) {
+  GArray *list = g_array_new (FALSE, FALSE, sizeof (guint32));
+  for (guint node = 0; node < ls_cluster_n_nodes (fold->cluster); node++)
+    for (guint32 at = 0; fold->is_busy[node] && at < ls_fold_node_class (fold, node)->n_resources;
+         at++) {
+      LsFoldSpot spot = {node, at};
+      guint32 r = ls_fold_number (fold, spot);
+      if (runs (fold, spot))
+        g_array_append_val (list, r);
+    }
+  for (guint32 i = 0; i < fold->n_shared; i++) {
+    guint32 r = fold->first_shared + i;
+    if (runs (fold, (LsFoldSpot){LS_FOLD_NONE, r}))
+      g_array_append_val (list, r);
+  }
+  g_array_sort (list, compare_numbers);
+  return list;
+}
+
 static void add_resources (LsFold *fold, LsEngine *engine) {
-  for (guint32 r = 0; r < fold->n_resources; r++) {
-    fold->resource[r].runs = fold->resource[r].used && is_on_engine (fold, r) ? 1 : 0;
-    if (fold->engine_number[r] != LS_FOLD_NONE || !fold->resource[r].runs)
+  g_autoptr (GArray) list = list_running (fold);
+  for (guint i = 0; i < list->len; i++) {
+    guint32 r = g_array_index (list, guint32, i);
+    if (engine_number (fold, r) != LS_FOLD_NONE)
       continue;
     const LsNetResource *resource = ls_net_resource (fold->net, r);
     if (resource->kind == LS_RESOURCE_HOST_MEMORY || resource->kind == LS_RESOURCE_HBM)
@@ -159,16 +226,28 @@ static void add_group (LsFold *fold, LsEngine *engine, guint32 number) {
   }
 }
 
+static gboolean uses_running (const LsFold *fold, const LsFoldUnit *unit) {
+  for (guint32 i = 0; i < unit->touches->n_steps; i++) {
+    const LsFoldStep *step = &unit->touches->steps[i];
+    guint32 node = ls_fold_step_node (fold, unit, step);
+    const LsFoldFootprint *footprint = ls_fold_footprint (fold, step->footprint);
+    for (guint32 k = 0; fold->is_busy[node] && k < footprint->n; k++)
+      if (runs (fold, (LsFoldSpot){node, footprint->touches[k].at}))
+        return TRUE;
+  }
+  for (guint32 i = 0; i < unit->touches->n_shared; i++)
+    if (runs (fold, (LsFoldSpot){LS_FOLD_NONE, unit->touches->shared[i].at}))
+      return TRUE;
+  return FALSE;
+}
+
 /* Units that use resources of the engine, by class. */
 static void list_contributors (LsFold *fold) {
   fold->contributors = g_ptr_array_new ();
   g_ptr_array_set_size (fold->contributors, (gint) fold->n_vertex_classes);
   for (guint32 number = 0; number < fold->units->len; number++) {
     const LsFoldUnit *unit = ls_fold_unit (fold, number);
-    gboolean used = FALSE;
-    for (guint32 i = 0; i < unit->touches->n && !used; i++)
-      used = fold->resource[ls_fold_touched (fold, unit, &unit->touches->touches[i])].runs;
-    if (!used)
+    if (!uses_running (fold, unit))
       continue;
     gpointer *list =
         &g_ptr_array_index (fold->contributors, fold->class_of[ls_fold_unit_vertex (fold, number)]);
@@ -182,7 +261,7 @@ static void list_contributors (LsFold *fold) {
 
 static void add_usages (const LsFold *fold, const LsPhase *phase, GHashTable *index, GArray *sums) {
   for (guint32 i = 0; i < phase->n_usages; i++) {
-    guint32 number = fold->engine_number[phase->usages[i].resource];
+    guint32 number = engine_number (fold, phase->usages[i].resource);
     if (number == LS_FOLD_NONE)
       continue;
     gpointer place = g_hash_table_lookup (index, GUINT_TO_POINTER (number + 1));
@@ -196,27 +275,28 @@ static void add_usages (const LsFold *fold, const LsPhase *phase, GHashTable *in
   }
 }
 
+/* Is what is known of the two the same, and their owners of one class? */
+static gboolean owned_alike (const LsFold *fold, LsFoldSpot a, LsFoldSpot b) {
+  guint32 x = ls_fold_owner (fold, a), y = ls_fold_owner (fold, b);
+  const LsFoldResource *known = ls_fold_known (fold, a), *other = ls_fold_known (fold, b);
+  return x != LS_FOLD_NONE && y != LS_FOLD_NONE && fold->class_of[x] == fold->class_of[y] &&
+         is_lowest (fold, y) && known->role == other->role && known->capacity == other->capacity;
+}
+
 /* The engine's resource that stands for `r`; LS_FOLD_NONE: none does. */
 static guint32 stands_for (const LsFold *fold, guint32 r) {
-  if (r == LS_FOLD_NONE || fold->engine_number[r] != LS_FOLD_NONE)
-    return r == LS_FOLD_NONE ? r : fold->engine_number[r];
-  if (fold->resource[r].vertex != LS_FOLD_NONE) {
-    guint32 lowest = fold->lowest[fold->class_of[fold->resource[r].vertex]];
-    for (guint32 number = 0; number < fold->resources->len; number++) {
-      guint32 other = g_array_index (fold->resources, guint32, number);
-      if (other != LS_FOLD_NONE && fold->resource[other].vertex == lowest)
-        return number;
-    }
-    return LS_FOLD_NONE;
-  }
-  if (fold->resource[r].owner == LS_FOLD_NONE)
-    return LS_FOLD_NONE;
-  guint32 owner = fold->lowest[fold->class_of[fold->resource[r].owner]];
+  if (r == LS_FOLD_NONE || engine_number (fold, r) != LS_FOLD_NONE)
+    return r == LS_FOLD_NONE ? r : engine_number (fold, r);
+  LsFoldSpot spot = ls_fold_spot (fold, r);
+  guint32 vertex = ls_fold_vertex (fold, spot);
   for (guint32 number = 0; number < fold->resources->len; number++) {
     guint32 other = g_array_index (fold->resources, guint32, number);
-    if (other != LS_FOLD_NONE && fold->resource[other].owner == owner &&
-        fold->resource[other].role == fold->resource[r].role &&
-        fold->resource[other].capacity == fold->resource[r].capacity)
+    if (other == LS_FOLD_NONE)
+      continue;
+    LsFoldSpot there = ls_fold_spot (fold, other);
+    if (vertex != LS_FOLD_NONE
+            ? ls_fold_vertex (fold, there) == fold->lowest[fold->class_of[vertex]]
+            : owned_alike (fold, spot, there))
       return number;
   }
   return LS_FOLD_NONE;
@@ -298,6 +378,8 @@ void ls_fold_install (LsFold *fold, LsEngine *engine) {
       .collective = expand_collective, .message = expand_message, .copy = expand_copy};
   LS_REQUIRE (ls_engine_n_ranks (engine) == 0 && fold->contributors == NULL,
               "a fold is installed once, on an empty engine");
+  fold->engine_number = g_new0 (guint32, MAX (ls_net_n_resources (fold->net), 1u));
+  find_busy_nodes (fold);
   add_ranks (fold, engine);
   add_resources (fold, engine);
   fold->copies_of_class = g_new (guint32, fold->n_classes);

@@ -2,9 +2,7 @@
  * notes what they use, fold.c finds the classes, fold_install.c puts them on an engine. */
 #pragma once
 
-#include "net/fold.h"
-
-#define LS_FOLD_NONE G_MAXUINT32
+#include "net/fold_nodes.h"
 
 typedef struct {
   gint32 peer;
@@ -30,21 +28,18 @@ typedef struct {
   gboolean host;   /* runs operations on its host */
 } LsFoldKind;
 
-/* The transfers of a unit use a resource. */
 typedef struct {
-  guint32
-      member;    /* of the unit, on whose node it is; LS_FOLD_NONE: `at` is its number in the net */
-  guint32 at;    /* its number in the node */
-  guint32 owner; /* the one member that uses it; LS_FOLD_NONE: several, or nobody's */
-  guint64 hash;  /* how much, in which phases of which transfers */
-  guint64 need;  /* the greatest rate at which the unit can load it, saturating */
-} LsFoldTouch;
+  guint32 member; /* of the unit, the last on the node; LS_FOLD_NONE: of node `node` none is */
+  guint32 node;
+  guint32 footprint;
+} LsFoldStep;
 
 /* What a unit uses: one record for all units that are alike. */
 typedef struct {
   guint64 label; /* what its transfers are */
-  guint32 n;
-  LsFoldTouch *touches; /* by member */
+  guint32 n_steps, n_shared;
+  LsFoldStep *steps;   /* node by node */
+  LsFoldTouch *shared; /* in no node */
 } LsFoldTouches;
 
 /* A group whose members communicate, or one rank that copies. */
@@ -55,44 +50,43 @@ typedef struct {
   gboolean sends;
 } LsFoldUnit;
 
-/* What is known of a resource of the net; small, because each unit looks at those that it uses. */
 typedef struct {
-  guint64 demand;  /* of all units at full rate, saturating */
-  gint64 capacity; /* fixed point; of memories, half */
-  guint32 owner;   /* the rank whose units alone use it; LS_FOLD_NONE: several */
-  guint32 role;    /* which of its owner's */
-  guint32 vertex;  /* of the graph; LS_FOLD_NONE: none */
-  guint8 used;     /* some unit uses it */
-  guint8 ample;    /* it cannot matter */
-  guint8 counts;   /* it can: it is in the graph */
-  guint8 runs;     /* it stands for its class on the engine */
-} LsFoldResource;
+  guint32 node, local; /* the GPU's */
+} LsFoldPlace;
 
 struct LsFold {
   const LsCluster *cluster;
   LsFoldInput input; /* arrays borrowed */
   LsNet *net;
   LsFoldKind *kinds;
-  GArray *units;            /* LsFoldUnit */
-  GPtrArray *touches;       /* LsFoldTouches */
-  const char *why;          /* it cannot be folded */
-  guint n_resources;        /* of the net */
-  LsFoldResource *resource; /* by number in the net */
-  guint32 *of_node;         /* resources by node: those of node i from first_of_node[i] on */
-  guint32 *first_of_node;
-  guint32 *cores; /* by node: its cores */
-  guint32 *sm;    /* by GPU */
+  GArray *units;        /* LsFoldUnit */
+  GPtrArray *touches;   /* LsFoldTouches */
+  const char *why;      /* it cannot be folded */
+  LsFoldPlace *place;   /* by rank */
+  guint32 *rank_of_gpu; /* LS_FOLD_NONE: none */
+  guint32 *first_gpu;   /* by node */
+  /* nodes and their resources */
+  GArray *footprints;     /* LsFoldFootprint */
+  LsFoldStates *states;   /* what each node has been used for so far */
+  GArray *node_classes;   /* LsFoldNodeClass */
+  guint32 *class_of_node; /* set when all units are known */
+  guint32 *first_vertex;  /* by node; one more at the end */
+  guint32 *host_vertex;   /* by node: of cores that only operations use; NULL without any */
+  guint32 first_shared;   /* in the net; the rest are in no node */
+  guint32 n_shared;
+  LsFoldResource *shared;
   gboolean any_host;
   gboolean any_narrow; /* a trunk that is not ample */
   /* the classes */
   guint n_classes;
   guint32 *class_of; /* of vertices: ranks, then units, then resources */
   guint32 *lowest;   /* vertex, by class of vertices */
-  guint n_vertex_classes;
+  guint n_vertices, n_vertex_classes;
   guint32 *rank_of_class, *size_of_class;
   /* on the engine */
   GArray *resources;       /* guint32: index in the net by engine number */
-  guint32 *engine_number;  /* by resource; LS_FOLD_NONE */
+  guint32 *engine_number;  /* + 1, by resource; 0: not there */
+  guint8 *is_busy;         /* by node: some of it runs */
   GArray *groups;          /* guint32: unit by engine group */
   GPtrArray *contributors; /* by class of vertices: GArray of guint32 units; NULL: none */
   GHashTable *channels;    /* from class << 32 | to class -> LsFoldChannel */
@@ -124,13 +118,17 @@ static inline guint ls_fold_unit_member (const LsFold *fold, const LsFoldUnit *u
   return unit->group == LS_FOLD_NONE ? unit->rank : fold->input.groups[unit->group].ranks[i];
 }
 
-/* The resource that a touch of the unit means. */
-static inline guint32 ls_fold_touched (const LsFold *fold, const LsFoldUnit *unit,
-                                       const LsFoldTouch *touch) {
-  if (touch->member == LS_FOLD_NONE)
-    return touch->at;
-  guint gpu = fold->input.gpu_of_rank[ls_fold_unit_member (fold, unit, touch->member)];
-  return fold->of_node[fold->first_of_node[ls_cluster_gpu_node (fold->cluster, gpu)] + touch->at];
+static inline guint32 ls_fold_step_node (const LsFold *fold, const LsFoldUnit *unit,
+                                         const LsFoldStep *step) {
+  return step->member == LS_FOLD_NONE
+             ? step->node
+             : fold->place[ls_fold_unit_member (fold, unit, step->member)].node;
+}
+static inline const LsFoldFootprint *ls_fold_footprint (const LsFold *fold, guint32 number) {
+  return &g_array_index (fold->footprints, LsFoldFootprint, number);
+}
+static inline const LsFoldNodeClass *ls_fold_node_class (const LsFold *fold, guint32 node) {
+  return &g_array_index (fold->node_classes, LsFoldNodeClass, fold->class_of_node[node]);
 }
 
 /* fold_uses.c */

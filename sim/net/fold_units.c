@@ -24,22 +24,30 @@ typedef struct {
   const LsFoldTouches *touches;
 } Like;
 
+/* A resource that the unit at hand uses. */
+typedef struct {
+  guint32 resource;
+  guint64 hash, need;
+  guint64 most; /* of the collectives alone */
+} Touched;
+
+/* A node that the unit at hand uses: its touches are those from `first` on. */
+typedef struct {
+  guint32 node, first, n;
+} Touching;
+
 typedef struct {
   LsFold *fold;
-  guint64 *hash, *need; /* by resource, of the unit at hand */
-  guint64 *most;        /* of the collectives alone */
-  GArray *touched;      /* guint32 */
+  guint32 *index;   /* + 1, by resource: where it is among those touched */
+  GArray *touched;  /* Touched */
+  GArray *touching; /* Touching */
   guint64 label;
   /* Who is in the unit at hand. */
   guint32 *unit_of_rank;     /* + 1 */
   guint32 *unit_of_node;     /* + 1 */
   guint32 *member_on_node;   /* its position; LS_FOLD_NONE: several */
   guint32 *position_on_node; /* of the last there */
-  guint32 *position;         /* by rank: its last, in the unit at hand */
-  guint32 *owned;            /* by rank: how many it owns */
-  guint32 *rank_of_gpu;
-  guint32 *ordinal; /* of a resource in its node */
-  guint64 *node_type;
+  guint32 *touching_of_node; /* + 1: where it is among those touched */
   GHashTable *likes;
   /* Where nodes stand in their fabric, and the numbers of that in the unit at hand. */
   LsStand *stands;
@@ -75,7 +83,7 @@ gint64 ls_fold_alone_rate (const LsFold *fold, const LsPhase *phase, guint32 *bo
   *bottleneck = LS_FOLD_NONE;
   for (guint32 i = 0; i < phase->n_usages; i++) {
     LsInt128 alone =
-        ((LsInt128) fold->resource[phase->usages[i].resource].capacity << LS_USAGE_BITS) /
+        ((LsInt128) ls_fold_capacity (fold, phase->usages[i].resource) << LS_USAGE_BITS) /
         phase->usages[i].usage;
     if (alone < rate) {
       rate = (gint64) alone;
@@ -90,19 +98,24 @@ static guint64 add_saturating (guint64 a, guint64 b) {
 }
 
 static void add_usage (Scan *scan, const LsUsage *usage, guint64 seed, gint64 rate, guint times) {
+  const LsFold *fold = scan->fold;
   guint32 r = usage->resource;
-  if (scan->fold->resource[r].ample)
+  if (r >= fold->first_shared && fold->shared[r - fold->first_shared].ample)
     return;
-  if (scan->hash[r] == 0)
-    g_array_append_val (scan->touched, r);
-  scan->hash[r] += mix (seed, (guint64) usage->usage) | 1;
+  if (scan->index[r] == 0) {
+    const Touched fresh = {.resource = r};
+    g_array_append_val (scan->touched, fresh);
+    scan->index[r] = scan->touched->len;
+  }
+  Touched *touched = &g_array_index (scan->touched, Touched, scan->index[r] - 1);
+  touched->hash += mix (seed, (guint64) usage->usage) | 1;
   LsUint128 need = (((LsUint128) rate * (LsUint128) usage->usage) >> LS_USAGE_BITS) + 1;
   need *= MAX (times, 1u);
   guint64 bounded = need > G_MAXUINT64 / 2 ? G_MAXUINT64 / 2 : (guint64) need;
   if (times == 0) /* of a collective: only one runs at a time */
-    scan->most[r] = MAX (scan->most[r], bounded);
+    touched->most = MAX (touched->most, bounded);
   else
-    scan->need[r] = add_saturating (scan->need[r], bounded);
+    touched->need = add_saturating (touched->need, bounded);
 }
 
 /* `times`: how many may run at once; 0: a collective. */
@@ -167,97 +180,121 @@ static void add_transfers (Scan *scan, const LsFoldUnit *unit) {
     add_sends (scan, unit, i);
 }
 
-/* --- owners ----------------------------------------------------------------------------------- */
+/* --- touches ---------------------------------------------------------------------------------- */
 
 /* The members of the unit, by rank and by node. */
 static void mark_members (Scan *scan, const LsFoldUnit *unit, guint32 number) {
-  LsFold *fold = scan->fold;
+  const LsFold *fold = scan->fold;
   for (guint i = 0; i < ls_fold_unit_size (fold, unit); i++) {
-    guint32 rank = ls_fold_unit_member (fold, unit, i);
-    guint node = ls_cluster_gpu_node (fold->cluster, fold->input.gpu_of_rank[rank]);
+    guint32 rank = ls_fold_unit_member (fold, unit, i), node = fold->place[rank].node;
     scan->unit_of_rank[rank] = number + 1;
-    scan->position[rank] = i;
     scan->member_on_node[node] = scan->unit_of_node[node] == number + 1 ? LS_FOLD_NONE : i;
     scan->unit_of_node[node] = number + 1;
     scan->position_on_node[node] = i;
   }
 }
 
-/* Position of the one member that uses the resource. */
-static guint32 owner_in_unit (const Scan *scan, guint32 r, guint32 number) {
-  const LsNetResource *resource = ls_net_resource (scan->fold->net, r);
+/* The GPU, by its number in the node, of the one member that uses the resource. */
+static guint32 owner_in_unit (const Scan *scan, const LsFoldUnit *unit, guint32 r, guint32 number) {
+  const LsFold *fold = scan->fold;
+  const LsNetResource *resource = ls_net_resource (fold->net, r);
   if (resource->kind == LS_RESOURCE_HOST_MEMORY || resource->kind == LS_RESOURCE_CORES ||
       resource->node < 0)
     return LS_FOLD_NONE;
   if (resource->gpu >= 0) {
-    guint32 rank = scan->rank_of_gpu[resource->gpu];
-    return rank != LS_FOLD_NONE && scan->unit_of_rank[rank] == number + 1 ? scan->position[rank]
+    guint32 rank = fold->rank_of_gpu[resource->gpu];
+    return rank != LS_FOLD_NONE && scan->unit_of_rank[rank] == number + 1 ? fold->place[rank].local
                                                                           : LS_FOLD_NONE;
   }
-  return scan->unit_of_node[resource->node] == number + 1 ? scan->member_on_node[resource->node]
-                                                          : LS_FOLD_NONE;
+  if (scan->unit_of_node[resource->node] != number + 1 ||
+      scan->member_on_node[resource->node] == LS_FOLD_NONE)
+    return LS_FOLD_NONE;
+  return fold->place[ls_fold_unit_member (fold, unit, scan->member_on_node[resource->node])].local;
 }
 
-static void note_owner (Scan *scan, LsFoldResource *resource, guint32 owner) {
-  if (!resource->used) {
-    resource->used = 1;
-    resource->owner = owner;
-    if (owner != LS_FOLD_NONE)
-      resource->role = scan->owned[owner]++;
-  } else if (resource->owner != owner) {
-    resource->owner = LS_FOLD_NONE;
+/* Counts what the unit uses of each node. */
+static void count_touching (Scan *scan, LsFoldTouches *list) {
+  g_array_set_size (scan->touching, 0);
+  for (guint32 i = 0; i < scan->touched->len; i++) {
+    guint32 r = g_array_index (scan->touched, Touched, i).resource;
+    if (r >= scan->fold->first_shared) {
+      list->n_shared++;
+      continue;
+    }
+    guint32 node = (guint32) ls_net_resource (scan->fold->net, r)->node;
+    if (scan->touching_of_node[node] == 0) {
+      const Touching fresh = {.node = node};
+      g_array_append_val (scan->touching, fresh);
+      scan->touching_of_node[node] = scan->touching->len;
+    }
+    g_array_index (scan->touching, Touching, scan->touching_of_node[node] - 1).n++;
+  }
+  for (guint32 i = 0, first = list->n_shared; i < scan->touching->len; i++) {
+    Touching *touching = &g_array_index (scan->touching, Touching, i);
+    touching->first = first;
+    first += touching->n;
+    touching->n = 0;
   }
 }
 
-/* What the unit at hand was found to use, by numbers of the net. */
-static LsFoldTouches *list_touches (Scan *scan, guint32 number) {
-  LsFoldTouches *list = g_new (LsFoldTouches, 1);
-  guint32 n = scan->touched->len;
-  *list =
-      (LsFoldTouches){.label = scan->label, .n = n, .touches = g_new (LsFoldTouch, MAX (n, 1u))};
-  for (guint32 i = 0; i < n; i++) {
-    guint32 r = g_array_index (scan->touched, guint32, i);
-    list->touches[i] = (LsFoldTouch){.member = LS_FOLD_NONE,
-                                     .at = r,
-                                     .owner = owner_in_unit (scan, r, number),
-                                     .hash = scan->hash[r],
-                                     .need = add_saturating (scan->need[r], scan->most[r])};
-    scan->hash[r] = scan->need[r] = scan->most[r] = 0;
+/* Among those of its node: they come nearly in order. */
+static void place_touch (Scan *scan, LsFoldTouch *touches, guint32 node, LsFoldTouch touch) {
+  Touching *touching = &g_array_index (scan->touching, Touching, scan->touching_of_node[node] - 1);
+  guint32 k = touching->first + touching->n++;
+  for (; k > touching->first && touches[k - 1].at > touch.at; k--)
+    touches[k] = touches[k - 1];
+  touches[k] = touch;
+}
+
+/* What the unit at hand was found to use: of no node first, then node by node. */
+static LsFoldTouch *sort_touches (Scan *scan, const LsFoldUnit *unit, guint32 number) {
+  LsFoldTouch *touches = g_new (LsFoldTouch, MAX (scan->touched->len, 1u));
+  for (guint32 i = 0, shared = 0; i < scan->touched->len; i++) {
+    const Touched *touched = &g_array_index (scan->touched, Touched, i);
+    LsFoldSpot spot = ls_fold_spot (scan->fold, touched->resource);
+    LsFoldTouch touch = {.at = spot.at,
+                         .owner = owner_in_unit (scan, unit, touched->resource, number),
+                         .hash = touched->hash,
+                         .need = add_saturating (touched->need, touched->most)};
+    scan->index[touched->resource] = 0;
+    if (spot.node == LS_FOLD_NONE)
+      touches[shared++] = touch;
+    else
+      place_touch (scan, touches, spot.node, touch);
+  }
+  return touches;
+}
+
+static LsFoldTouches *list_touches (Scan *scan, const LsFoldUnit *unit, guint32 number) {
+  LsFoldTouches *list = g_new0 (LsFoldTouches, 1);
+  count_touching (scan, list);
+  g_autofree LsFoldTouch *touches = sort_touches (scan, unit, number);
+  list->label = scan->label;
+  list->n_steps = scan->touching->len;
+  list->steps = g_new (LsFoldStep, MAX (list->n_steps, 1u));
+  list->shared = g_memdup2 (touches, list->n_shared * sizeof *touches);
+  for (guint32 i = 0; i < list->n_steps; i++) {
+    const Touching *touching = &g_array_index (scan->touching, Touching, i);
+    gboolean inside = scan->unit_of_node[touching->node] == number + 1;
+    list->steps[i] = (LsFoldStep){
+        .member = inside ? scan->position_on_node[touching->node] : LS_FOLD_NONE,
+        .node = touching->node,
+        .footprint = ls_fold_intern_footprint (scan->fold, &touches[touching->first], touching->n)};
+    scan->touching_of_node[touching->node] = 0;
   }
   g_ptr_array_add (scan->fold->touches, list);
   return list;
 }
 
-/* --- likes ------------------------------------------------------------------------------------ */
-
-static void list_nodes (Scan *scan) {
-  LsFold *fold = scan->fold;
-  guint nodes = ls_cluster_n_nodes (fold->cluster);
-  fold->first_of_node = g_new0 (guint32, nodes + 1);
-  g_autofree guint32 *next = g_new0 (guint32, nodes + 1);
-  fold->of_node = ls_memory_new (MAX (fold->n_resources, 1u), sizeof (guint32));
-  scan->ordinal = ls_memory_new0 (MAX (fold->n_resources, 1u), sizeof (guint32));
-  scan->node_type = g_new0 (guint64, MAX (nodes, 1u));
-  for (guint r = 0; r < fold->n_resources; r++) {
-    gint32 node = ls_net_resource (fold->net, r)->node;
-    if (node >= 0)
-      fold->first_of_node[node + 1]++;
-  }
-  for (guint node = 0; node < nodes; node++) {
-    next[node] = fold->first_of_node[node];
-    fold->first_of_node[node + 1] += fold->first_of_node[node];
-    scan->node_type[node] = ls_cluster_node_group (fold->cluster, node) + 1;
-  }
-  for (guint r = 0; r < fold->n_resources; r++) {
-    gint32 node = ls_net_resource (fold->net, r)->node;
-    if (node < 0)
-      continue;
-    guint32 at = next[node]++;
-    fold->of_node[at] = r;
-    scan->ordinal[r] = at - fold->first_of_node[node];
-    scan->node_type[node] = mix (scan->node_type[node], (guint64) fold->resource[r].capacity);
-  }
+/* Does the unit use what is in its members' nodes, and nothing else? */
+static gboolean is_inside (const LsFoldTouches *touches) {
+  for (guint32 i = 0; i < touches->n_steps; i++)
+    if (touches->steps[i].member == LS_FOLD_NONE)
+      return FALSE;
+  return touches->n_shared == 0;
 }
+
+/* --- likes ------------------------------------------------------------------------------------ */
 
 /* Blocks and pods of all fabrics are numbered below the number of nodes. */
 static void list_stands (Scan *scan) {
@@ -312,49 +349,26 @@ static gboolean key_of (Scan *scan, const LsFoldUnit *unit, guint64 *key) {
   key[0] = n;
   key[1] = key[2] = 1;
   for (guint i = 0; i < n; i++) {
-    guint rank = ls_fold_unit_member (fold, unit, i), gpu = input->gpu_of_rank[rank];
-    guint32 node = ls_cluster_gpu_node (fold->cluster, gpu);
+    const LsFoldPlace *at = &fold->place[ls_fold_unit_member (fold, unit, i)];
+    guint32 node = at->node;
     const LsStand *stand = &scan->stands[node];
     home = i == 0 ? node : home;
     inside = inside && node == home;
     if (!inside && (fold->any_narrow || !scan->stands_known[node] || (unit->sends && n > 2)))
       return FALSE;
-    guint64 place = (guint64) ls_cluster_gpu_local (fold->cluster, gpu) << 32 | (node - home);
+    guint64 place = (guint64) at->local << 32 | (node - home);
     guint64 stands = 0;
     if (!inside || scan->stands_known[node])
       stands =
           (guint64) number_of (scan->block_number, scan->block_stamp, stamp, stand->block, &blocks)
               << 32 |
           number_of (scan->pod_number, scan->pod_stamp, stamp, stand->pod, &pods);
-    key[1] = mix (mix (key[1], place), scan->node_type[node]);
+    key[1] = mix (mix (key[1], place), ls_fold_node_type (fold, node));
     key[2] = mix (mix (mix (key[2], stands), stand->fabric), use_content (fold, unit, i));
   }
   const LsFoldGroup *group = unit->group == LS_FOLD_NONE ? NULL : &input->groups[unit->group];
   guint64 slots = group == NULL ? 0 : ((guint64) group->slot + 1) << 16 | (group->first_slot + 1);
   key[0] |= slots << 32;
-  return TRUE;
-}
-
-static gint by_member (gconstpointer a, gconstpointer b, gpointer unused) {
-  const LsFoldTouch *x = a, *y = b;
-  (void) unused;
-  return (x->member > y->member) - (x->member < y->member);
-}
-
-/* Names the resources by members and their nodes; FALSE: it uses more than those. */
-static gboolean make_relative (const Scan *scan, LsFoldTouches *list, guint32 number) {
-  const LsFold *fold = scan->fold;
-  for (guint32 i = 0; i < list->n; i++) {
-    gint32 node = ls_net_resource (fold->net, list->touches[i].at)->node;
-    if (node < 0 || scan->unit_of_node[node] != number + 1)
-      return FALSE;
-  }
-  for (guint32 i = 0; i < list->n; i++) {
-    LsFoldTouch *touch = &list->touches[i];
-    touch->member = scan->position_on_node[ls_net_resource (fold->net, touch->at)->node];
-    touch->at = scan->ordinal[touch->at];
-  }
-  g_qsort_with_data (list->touches, (gint) list->n, sizeof *list->touches, by_member, NULL);
   return TRUE;
 }
 
@@ -369,8 +383,8 @@ static const LsFoldTouches *look_at (Scan *scan, const LsFoldUnit *unit, guint32
   add_transfers (scan, unit);
   ls_net_drop_transfers (scan->fold->net);
   mark_members (scan, unit, number);
-  LsFoldTouches *touches = list_touches (scan, number);
-  if (known && make_relative (scan, touches, number)) {
+  LsFoldTouches *touches = list_touches (scan, unit, number);
+  if (known && is_inside (touches)) {
     wanted.touches = touches;
     g_hash_table_add (scan->likes, g_memdup2 (&wanted, sizeof wanted));
   }
@@ -380,14 +394,12 @@ static const LsFoldTouches *look_at (Scan *scan, const LsFoldUnit *unit, guint32
 static void add_unit (Scan *scan, LsFoldUnit unit) {
   LsFold *fold = scan->fold;
   unit.touches = look_at (scan, &unit, fold->units->len);
-  for (guint32 i = 0; i < unit.touches->n; i++) {
-    const LsFoldTouch *touch = &unit.touches->touches[i];
-    LsFoldResource *resource = &fold->resource[ls_fold_touched (fold, &unit, touch)];
-    resource->demand = add_saturating (resource->demand, touch->need);
-    note_owner (scan, resource,
-                touch->owner == LS_FOLD_NONE ? LS_FOLD_NONE
-                                             : ls_fold_unit_member (fold, &unit, touch->owner));
+  for (guint32 i = 0; i < unit.touches->n_steps; i++) {
+    const LsFoldStep *step = &unit.touches->steps[i];
+    ls_fold_use_node (fold, ls_fold_step_node (fold, &unit, step), step->footprint);
   }
+  for (guint32 i = 0; i < unit.touches->n_shared; i++)
+    ls_fold_use_shared (fold, &unit.touches->shared[i]);
   g_array_append_val (fold->units, unit);
 }
 
@@ -406,42 +418,30 @@ static void add_group (Scan *scan, guint32 number) {
 }
 
 static void scan_clear (Scan *scan) {
-  gpointer arrays[] = {scan->hash,         scan->need,
-                       scan->most,         scan->unit_of_rank,
-                       scan->unit_of_node, scan->member_on_node,
-                       scan->position,     scan->owned,
-                       scan->rank_of_gpu,  scan->position_on_node,
-                       scan->ordinal,      scan->node_type,
-                       scan->stands,       scan->stands_known,
-                       scan->block_number, scan->block_stamp,
-                       scan->pod_number,   scan->pod_stamp};
+  gpointer arrays[] = {scan->index,          scan->unit_of_rank,     scan->unit_of_node,
+                       scan->member_on_node, scan->position_on_node, scan->touching_of_node,
+                       scan->stands,         scan->stands_known,     scan->block_number,
+                       scan->block_stamp,    scan->pod_number,       scan->pod_stamp};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_free (arrays[i]);
   g_array_unref (scan->touched);
+  g_array_unref (scan->touching);
   g_hash_table_unref (scan->likes);
 }
 
 void ls_fold_add_units (LsFold *fold) {
-  guint n = MAX (fold->n_resources, 1u), nodes = MAX (ls_cluster_n_nodes (fold->cluster), 1u);
-  guint gpus = ls_cluster_n_gpus (fold->cluster);
+  guint n = MAX (ls_net_n_resources (fold->net), 1u);
+  guint nodes = MAX (ls_cluster_n_nodes (fold->cluster), 1u);
   Scan scan = {.fold = fold,
-               .hash = ls_memory_new0 (n, sizeof (guint64)),
-               .need = ls_memory_new0 (n, sizeof (guint64)),
-               .most = ls_memory_new0 (n, sizeof (guint64)),
-               .touched = g_array_new (FALSE, FALSE, sizeof (guint32)),
+               .index = ls_memory_new0 (n, sizeof (guint32)),
+               .touched = g_array_new (FALSE, FALSE, sizeof (Touched)),
+               .touching = g_array_new (FALSE, FALSE, sizeof (Touching)),
                .unit_of_rank = g_new0 (guint32, fold->input.n_ranks),
                .unit_of_node = g_new0 (guint32, nodes),
                .member_on_node = g_new0 (guint32, nodes),
-               .owned = g_new0 (guint32, fold->input.n_ranks),
-               .position = g_new0 (guint32, fold->input.n_ranks),
                .position_on_node = g_new0 (guint32, nodes),
-               .rank_of_gpu = g_new (guint32, MAX (gpus, 1u)),
+               .touching_of_node = g_new0 (guint32, nodes),
                .likes = g_hash_table_new_full (like_hash, like_equal, g_free, NULL)};
-  for (guint gpu = 0; gpu < gpus; gpu++)
-    scan.rank_of_gpu[gpu] = LS_FOLD_NONE;
-  for (guint rank = 0; rank < fold->input.n_ranks; rank++)
-    scan.rank_of_gpu[fold->input.gpu_of_rank[rank]] = rank;
-  list_nodes (&scan);
   list_stands (&scan);
   for (guint g = 0; g < fold->input.n_groups && fold->why == NULL; g++)
     add_group (&scan, g);

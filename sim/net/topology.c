@@ -145,6 +145,7 @@ static void allocate (LsTopology *topology) {
     *by_node[i] = g_new (guint, nodes);
   topology->mesh = g_new0 (guint *, n);
   topology->torus = g_new0 (guint *, n);
+  topology->node_first = g_new (guint, (gsize) nodes + 1);
   topology->nic = g_malloc0_n (nodes, sizeof *topology->nic);
   topology->fabrics = g_new0 (LsFabricMap, MAX (1, ls_cluster_n_fabrics (topology->cluster)));
 }
@@ -187,8 +188,11 @@ LsTopology *ls_topology_new (const LsCluster *cluster, LsEngine *engine) {
   topology->resources = g_array_new (FALSE, FALSE, sizeof (LsNetResource));
   ls_memory_reserve (topology->resources, size + 2);
   add_devices (topology);
-  for (guint node = 0; node < topology->n_nodes; node++)
+  for (guint node = 0; node < topology->n_nodes; node++) {
+    topology->node_first[node] = topology->resources->len;
     ls_topology_add_node (topology, node);
+  }
+  topology->node_first[topology->n_nodes] = topology->resources->len;
   for (guint f = 0; f < n_fabrics; f++)
     ls_topology_add_fabric (topology, f);
   add_storage (topology);
@@ -213,7 +217,8 @@ void ls_topology_free (LsTopology *topology) {
       topology->link_up,     topology->link_down, topology->pcie_up,     topology->pcie_down,
       topology->root_up,     topology->root_down, topology->host_device, topology->cores,
       topology->host_memory, topology->nvme,      topology->socket,      topology->mesh,
-      topology->torus,       topology->nic,       topology->fabrics,     topology->copy};
+      topology->torus,       topology->nic,       topology->fabrics,     topology->copy,
+      topology->node_first};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_free (arrays[i]);
   g_array_unref (topology->resources);

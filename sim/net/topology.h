@@ -110,6 +110,7 @@ typedef struct {
   guint **torus;               /* [gpu][2 x dimension + (1: down)]; NULL: no torus */
   guint *host_device;          /* engine device by node */
   guint *cores, *host_memory, *nvme, *socket; /* by node; socket: up of socket 0, then down, ... */
+  guint *node_first; /* by node: its resources beside devices and host; one more at the end */
   guint (*nic)[LS_MAX_NIC_SETS]; /* first adapter's tx by node and set; rx follows tx */
   LsFabricMap *fabrics;
   guint storage_read, storage_write;
