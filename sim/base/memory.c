@@ -1,6 +1,7 @@
 /* Memory in large pieces: see memory.h. */
 #include "base/memory.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,6 +9,33 @@
 
 #define LARGE_BYTES ((gsize) 1 << 20)
 #define HUGE_BYTES ((gsize) 2 << 20) /* a large page of x86-64 and most others */
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* of linux/mman.h from 6.1 on; older kernels refuse it: no harm */
+#endif
+
+#define HEAP_BYTES ((gsize) 1 << 30) /* of addresses: what is not written costs nothing */
+#define MAPPED_BYTES (8 << 20) /* a block of so much is a mapping, which grows without a copy */
+
+void ls_memory_prepare (void) {
+#if defined(__GLIBC__) && defined(MADV_HUGEPAGE) && !defined(__SANITIZE_ADDRESS__)
+  /* From a whole large page on: before it there would be some hundred small ones. malloc() copes with others who
+   * move the break. */
+  const gsize rest = HUGE_BYTES - (gsize) sbrk (0) % HUGE_BYTES;
+  if (mallopt (M_MMAP_THRESHOLD, MAPPED_BYTES) == 0 || mallopt (M_TRIM_THRESHOLD, G_MAXINT) == 0 ||
+      mallopt (M_TOP_PAD, (int) HEAP_BYTES) == 0)
+    return;
+  (void) sbrk ((intptr_t) rest);
+  /* One growth by all of it, never given back. */
+  char *begin = sbrk (0), *block = malloc (LARGE_BYTES), *end = sbrk (0);
+  if (block >= begin && block < end) {
+    ls_memory_advise (begin, (gsize) (end - begin));
+    (void) madvise (begin, HUGE_BYTES, MADV_COLLAPSE); /* malloc() has written there already */
+  }
+  free (block);
+  (void) mallopt (M_TOP_PAD, (int) LARGE_BYTES);
+#endif
+}
 
 void ls_memory_advise (gpointer data, gsize bytes) {
 #ifdef MADV_HUGEPAGE

@@ -6,6 +6,10 @@
 
 #include <glib.h>
 
+/* For a program's main function, before it does anything: the heap is one large range, which the kernel may back
+ * by large pages and which keeps what is freed, so that small blocks cost few page faults as well. On GNU libc;
+ * elsewhere nothing happens. Threads beside the first have heaps of their own, which stay as they are. */
+void ls_memory_prepare (void);
 /* `data` of `bytes` will be written from end to end; nothing happens below 1 MB. */
 void ls_memory_advise (gpointer data, gsize bytes);
 /* `n` elements, in large pages where they are that many; _new0: of zeros. Freed with g_free (). */

@@ -1,6 +1,8 @@
 /* The program: everything is in sim/cli/cli.c. */
+#include "base/memory.h"
 #include "cli/cli.h"
 
 int main (int argc, char **argv) {
+  ls_memory_prepare ();
   return ls_cli_main (argc, argv);
 }

@@ -152,9 +152,9 @@ static void list_shared (LsFold *fold) {
 void ls_fold_start_nodes (LsFold *fold) {
   guint nodes = ls_cluster_n_nodes (fold->cluster), gpus = ls_cluster_n_gpus (fold->cluster);
   LsFoldStates *states = fold->states = g_new0 (LsFoldStates, 1);
-  fold->first_gpu = g_new (guint32, MAX (nodes, 1u));
+  fold->first_gpu = g_new0 (guint32, MAX (nodes, 1u));
   fold->rank_of_gpu = g_new (guint32, MAX (gpus, 1u));
-  fold->place = g_new (LsFoldPlace, MAX (fold->input.n_ranks, 1u));
+  fold->place = g_new0 (LsFoldPlace, MAX (fold->input.n_ranks, 1u));
   fold->footprints = g_array_new (FALSE, FALSE, sizeof (LsFoldFootprint));
   states->states = g_array_new (FALSE, FALSE, sizeof (State));
   states->of_node = g_new (guint32, MAX (nodes, 1u));
@@ -327,7 +327,7 @@ void ls_fold_end_nodes (LsFold *fold) {
   guint nodes = ls_cluster_n_nodes (fold->cluster);
   g_autofree guint32 *class_of_state = g_new0 (guint32, MAX (fold->states->states->len, 1u));
   fold->node_classes = g_array_new (FALSE, FALSE, sizeof (LsFoldNodeClass));
-  fold->class_of_node = g_new (guint32, MAX (nodes, 1u));
+  fold->class_of_node = g_new0 (guint32, MAX (nodes, 1u));
   for (guint node = 0; node < nodes; node++) {
     guint32 *class_number = &class_of_state[fold->states->of_node[node]]; /* + 1 */
     if (*class_number == 0) {

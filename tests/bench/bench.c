@@ -6,6 +6,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "base/memory.h"
+
 static const BenchSection *const sections[] = {
     &bench_queue, &bench_step,     &bench_fsdp,    &bench_gpt3,     &bench_memory,
     &bench_trace, &bench_campaign, &bench_churn,   &bench_messages, &bench_ring,
@@ -57,6 +59,7 @@ int main (int argc, char **argv) {
       {"repeats", 'r', 0, G_OPTION_ARG_INT, &repeats, "measurements per figure (5)", "N"},
       {"list", 'l', 0, G_OPTION_ARG_NONE, &list, "name the sections", NULL},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  ls_memory_prepare (); /* as the program does */
   g_autoptr (GOptionContext) context = g_option_context_new ("- measure the simulator");
   g_autoptr (GError) error = NULL;
   gboolean found = FALSE;
