@@ -87,3 +87,22 @@ gpointer ls_memory_new0 (gsize n, gsize size) {
     memset (data, 0, n * size);
   return data;
 }
+
+/* A mapping of its own: the heap would have to clear what it has used before. */
+gpointer ls_memory_new_sparse (gsize n, gsize size) {
+  const gsize bytes = n * size;
+  if (bytes < LARGE_BYTES || bytes / size != n)
+    return g_malloc0_n (n, size);
+  gpointer data = mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED)
+    g_error ("no room for %" G_GSIZE_FORMAT " bytes", bytes);
+  ls_memory_advise (data, bytes);
+  return data;
+}
+
+void ls_memory_free_sparse (gpointer data, gsize n, gsize size) {
+  if (n * size < LARGE_BYTES)
+    g_free (data);
+  else if (data != NULL)
+    munmap (data, n * size);
+}

@@ -15,6 +15,10 @@ void ls_memory_advise (gpointer data, gsize bytes);
 /* `n` elements, in large pages where they are that many; _new0: of zeros. Freed with g_free (). */
 gpointer ls_memory_new (gsize n, gsize size);
 gpointer ls_memory_new0 (gsize n, gsize size);
+/* `n` elements of zeros that will mostly stay so: no memory until they are written. Freed with ls_memory_free_sparse () of
+ * the same sizes; NULL is legal there. */
+gpointer ls_memory_new_sparse (gsize n, gsize size);
+void ls_memory_free_sparse (gpointer data, gsize n, gsize size);
 /* Room for `n` elements in all; the array does not clear what it grows by. */
 void ls_memory_reserve (GArray *array, guint n);
 /* Appends one element, and advises on the new block when the array has moved to a larger one. */

@@ -95,6 +95,8 @@ void ls_engine_free (LsEngine *e) {
   if (!e)
     return;
   g_clear_pointer (&e->nominal, g_hash_table_unref);
+  ls_memory_free_sparse (e->history, (gsize) e->streams->len * LS_HISTORY, sizeof (LsHistory));
+  ls_memory_free_sparse (e->memory, e->ranks->len, sizeof (LsRankMemory));
   GArray *arrays[] = {e->resource_per_s,  e->resource_device, e->resource_carried,
                       e->devices,         e->dirty_devices,   e->sharers,
                       e->ranks,           e->streams,         e->slots,
@@ -109,8 +111,6 @@ void ls_engine_free (LsEngine *e) {
   g_ptr_array_unref (e->resource_names);
   g_array_unref (e->tables);
   g_ptr_array_unref (e->outside_transfers);
-  g_free (e->history);
-  g_free (e->memory);
   g_hash_table_unref (e->channel_of);
   g_hash_table_unref (e->copy_of);
   ls_event_queue_free (e->queue);

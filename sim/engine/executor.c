@@ -217,9 +217,8 @@ void ls_executor_start_rank (LsEngine *e, guint32 rank) {
 
 void ls_executor_start (LsEngine *e) {
   /* Zeroed, and untouched until something is written: most ranks never need all of it. */
-  e->history = g_new0 (LsHistory, MAX ((gsize) e->streams->len * LS_HISTORY, 1u));
-  ls_memory_advise (e->history, sizeof (LsHistory) * LS_HISTORY * e->streams->len);
-  e->memory = g_new0 (LsRankMemory, MAX (e->ranks->len, 1u));
+  e->history = ls_memory_new_sparse ((gsize) e->streams->len * LS_HISTORY, sizeof (LsHistory));
+  e->memory = ls_memory_new_sparse (e->ranks->len, sizeof (LsRankMemory));
   for (guint32 rank = 0; rank < e->ranks->len; rank++) {
     const LsRankState *state = ls_rank_at (e, rank);
     if (state->start_ps <= e->now_ps)

@@ -82,9 +82,23 @@ START_TEST (arrays_keep_what_they_hold) {
 }
 END_TEST
 
+/* Zeros of any size, which are no memory before they are written. */
+START_TEST (sparse_zeros_are_zeros) {
+  const gsize sizes[] = {0, 1, 4096, 1 << 20, 64 << 20};
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    char *zeros = ls_memory_new_sparse (sizes[i], 1);
+    for (gsize k = 0; k < sizes[i]; k += 1 << 19)
+      ck_assert_int_eq (zeros[k]++, 0);
+    ls_memory_free_sparse (zeros, sizes[i], 1);
+  }
+  ls_memory_free_sparse (NULL, 64 << 20, 1);
+}
+END_TEST
+
 static void add_tests (TCase *tcase) {
   tcase_add_test (tcase, blocks_cost_few_page_faults);
   tcase_add_test (tcase, freed_blocks_are_kept);
+  tcase_add_test (tcase, sparse_zeros_are_zeros);
   tcase_add_test (tcase, arrays_keep_what_they_hold);
 }
 

@@ -104,7 +104,7 @@ static void ring_fill (Ring *ring, LsEngine *engine, gboolean messages) {
 
 typedef struct {
   double cpu_s;
-  gint64 bytes; /* of memory held at the end */
+  gint64 bytes; /* of the heap, held at the end: without what is mapped and never written */
   gint64 end_ps;
 } RingRun;
 
