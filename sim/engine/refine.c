@@ -11,13 +11,21 @@
 
 typedef struct {
   guint32 a, b;
-  guint64 label;
+  guint32 label; /* index into the distinct labels */
 } Edge;
 
 typedef struct {
   guint32 to;
-  guint32 label; /* index into the distinct labels */
+  guint32 label;
 } Arc;
+
+/* Distinct labels by open addressing: `slots` holds index + 1. */
+typedef struct {
+  guint32 *slots;
+  guint32 mask;
+  GArray *values; /* guint64 */
+  guint32 last;   /* the one that was asked for last */
+} Labels;
 
 typedef struct {
   guint64 low, high;
@@ -41,6 +49,7 @@ struct LsRefinement {
   guint64 *labels; /* of nodes */
   Edge *edges;
   guint32 n_edges, edges_size;
+  Labels edge_labels;
 };
 
 /* What one run works on. */
@@ -60,10 +69,53 @@ typedef struct {
   GArray *sorted;  /* Reached */
 } Work;
 
+/* --- labels ----------------------------------------------------------------------------------- */
+
+static void start_labels (Labels *labels) {
+  *labels = (Labels){.values = g_array_new (FALSE, FALSE, sizeof (guint64))};
+}
+
+static void clear_labels (Labels *labels) {
+  g_array_unref (labels->values);
+  g_free (labels->slots);
+}
+
+static void grow_labels (Labels *labels) {
+  guint32 size = labels->mask == 0 ? 64 : (labels->mask + 1) * 2;
+  g_free (labels->slots);
+  labels->slots = g_new0 (guint32, size);
+  labels->mask = size - 1;
+  for (guint32 i = 0; i < labels->values->len; i++) {
+    guint64 value = g_array_index (labels->values, guint64, i);
+    guint32 slot = (guint32) ls_refinement_mix (1, value) & labels->mask;
+    while (labels->slots[slot] != 0)
+      slot = (slot + 1) & labels->mask;
+    labels->slots[slot] = i + 1;
+  }
+}
+
+static guint32 label_index (Labels *labels, guint64 value) {
+  if (labels->last < labels->values->len &&
+      g_array_index (labels->values, guint64, labels->last) == value)
+    return labels->last;
+  if (labels->mask == 0 || labels->values->len * 2 > labels->mask)
+    grow_labels (labels);
+  guint32 slot = (guint32) ls_refinement_mix (1, value) & labels->mask;
+  for (; labels->slots[slot] != 0; slot = (slot + 1) & labels->mask)
+    if (g_array_index (labels->values, guint64, labels->slots[slot] - 1) == value)
+      return labels->last = labels->slots[slot] - 1;
+  g_array_append_val (labels->values, value);
+  labels->slots[slot] = labels->values->len;
+  return labels->last = labels->values->len - 1;
+}
+
+/* --- the graph -------------------------------------------------------------------------------- */
+
 LsRefinement *ls_refinement_new (guint32 n_nodes) {
   LsRefinement *refinement = g_new0 (LsRefinement, 1);
   refinement->n = n_nodes;
   refinement->labels = ls_memory_new0 (MAX (n_nodes, 1u), sizeof (guint64));
+  start_labels (&refinement->edge_labels);
   return refinement;
 }
 
@@ -72,6 +124,7 @@ void ls_refinement_free (LsRefinement *refinement) {
     return;
   g_free (refinement->labels);
   g_free (refinement->edges);
+  clear_labels (&refinement->edge_labels);
   g_free (refinement);
 }
 
@@ -93,48 +146,16 @@ void ls_refinement_add_edge (LsRefinement *refinement, guint32 a, guint32 b, gui
               refinement->n);
   if (refinement->n_edges == refinement->edges_size)
     ls_refinement_reserve (refinement, MAX (64u, 2 * refinement->edges_size));
-  refinement->edges[refinement->n_edges++] = (Edge){a, b, label};
+  refinement->edges[refinement->n_edges++] =
+      (Edge){a, b, label_index (&refinement->edge_labels, label)};
 }
 
 /* --- the graph as arcs ------------------------------------------------------------------------ */
 
-/* Distinct labels by open addressing: `slots` holds index + 1. */
-typedef struct {
-  guint32 *slots;
-  guint32 mask;
-  GArray *values; /* guint64 */
-} Labels;
-
-static void grow_labels (Labels *labels) {
-  guint32 size = labels->mask == 0 ? 64 : (labels->mask + 1) * 2;
-  g_free (labels->slots);
-  labels->slots = g_new0 (guint32, size);
-  labels->mask = size - 1;
-  for (guint32 i = 0; i < labels->values->len; i++) {
-    guint64 value = g_array_index (labels->values, guint64, i);
-    guint32 slot = (guint32) ls_refinement_mix (1, value) & labels->mask;
-    while (labels->slots[slot] != 0)
-      slot = (slot + 1) & labels->mask;
-    labels->slots[slot] = i + 1;
-  }
-}
-
-static guint32 label_index (Labels *labels, guint64 value) {
-  if (labels->mask == 0 || labels->values->len * 2 > labels->mask)
-    grow_labels (labels);
-  guint32 slot = (guint32) ls_refinement_mix (1, value) & labels->mask;
-  for (; labels->slots[slot] != 0; slot = (slot + 1) & labels->mask)
-    if (g_array_index (labels->values, guint64, labels->slots[slot] - 1) == value)
-      return labels->slots[slot] - 1;
-  g_array_append_val (labels->values, value);
-  labels->slots[slot] = labels->values->len;
-  return labels->values->len - 1;
-}
-
 static void make_arcs (Work *work, const LsRefinement *refinement) {
   const Edge *edges = refinement->edges;
   guint32 n = work->n, n_edges = refinement->n_edges;
-  Labels labels = {.values = g_array_new (FALSE, FALSE, sizeof (guint64))};
+  const GArray *labels = refinement->edge_labels.values;
   g_autofree guint32 *next = ls_memory_new0 ((gsize) n + 1, sizeof (guint32));
 
   work->first_arc = ls_memory_new0 ((gsize) n + 1, sizeof (guint32));
@@ -146,17 +167,14 @@ static void make_arcs (Work *work, const LsRefinement *refinement) {
   for (guint32 v = 0; v < n; v++)
     next[v + 1] = work->first_arc[v + 1] += work->first_arc[v];
   for (guint32 i = 0; i < n_edges; i++) {
-    guint32 label = label_index (&labels, edges[i].label);
-    work->arcs[next[edges[i].a]++] = (Arc){edges[i].b, label};
-    work->arcs[next[edges[i].b]++] = (Arc){edges[i].a, label};
+    work->arcs[next[edges[i].a]++] = (Arc){edges[i].b, edges[i].label};
+    work->arcs[next[edges[i].b]++] = (Arc){edges[i].a, edges[i].label};
   }
-  work->mixed = g_new0 (Sum, MAX (labels.values->len, 1u));
-  for (guint32 i = 0; i < labels.values->len; i++) {
-    guint64 value = g_array_index (labels.values, guint64, i);
+  work->mixed = g_new0 (Sum, MAX (labels->len, 1u));
+  for (guint32 i = 0; i < labels->len; i++) {
+    guint64 value = g_array_index (labels, guint64, i);
     work->mixed[i] = (Sum){ls_refinement_mix (2, value), ls_refinement_mix (3, value) | 1};
   }
-  g_array_unref (labels.values);
-  g_free (labels.slots);
 }
 
 /* --- classes ---------------------------------------------------------------------------------- */
@@ -196,21 +214,26 @@ static guint32 new_class (Work *work, guint32 begin, guint32 end) {
   return number;
 }
 
+/* One class per label, in the order in which they come. */
 static void start_classes (Work *work, const LsRefinement *refinement) {
-  g_autofree Reached *nodes = ls_memory_new (MAX (work->n, 1u), sizeof (Reached));
+  Labels labels;
+  start_labels (&labels);
   for (guint32 v = 0; v < work->n; v++)
-    nodes[v] = (Reached){{refinement->labels[v], 0}, v};
-  g_qsort_with_data (nodes, (gint) work->n, sizeof *nodes, compare_reached, NULL);
-  for (guint32 i = 0; i < work->n; i++) {
-    work->order[i] = nodes[i].node;
-    work->place[nodes[i].node] = i;
+    work->class_of[v] = label_index (&labels, refinement->labels[v]);
+  g_autofree guint32 *next = g_new0 (guint32, (gsize) labels.values->len + 1);
+  for (guint32 v = 0; v < work->n; v++)
+    next[work->class_of[v] + 1]++;
+  for (guint32 i = 0; i < labels.values->len; i++) {
+    const Class fresh = {.begin = next[i], .end = next[i] + next[i + 1]};
+    next[i + 1] += next[i];
+    g_array_append_val (work->classes, fresh);
+    enqueue (work, i);
   }
-  for (guint32 begin = 0, i = 1; begin < work->n; i++) {
-    if (i < work->n && same_sum (nodes[i].sum, nodes[begin].sum))
-      continue;
-    enqueue (work, new_class (work, begin, i));
-    begin = i;
+  for (guint32 v = 0; v < work->n; v++) {
+    work->place[v] = next[work->class_of[v]]++;
+    work->order[work->place[v]] = v;
   }
+  clear_labels (&labels);
 }
 
 /* Adds up what the members of a class send along their edges. */

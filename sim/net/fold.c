@@ -150,17 +150,20 @@ static void add_unit_edges (const Edges *edges, guint32 number) {
   guint n = ls_fold_unit_size (fold, unit);
   ls_refinement_set_label (edges->graph, vertex, unit_label (fold, unit));
   gboolean owns = add_resource_edges (edges, unit, vertex);
-  const LsFoldGroup *group = unit->group == LS_FOLD_NONE ? NULL : &fold->input.groups[unit->group];
+  guint slot = 0, first_slot = 0;
+  if (unit->group != LS_FOLD_NONE) {
+    slot = fold->input.groups[unit->group].slot;
+    first_slot = fold->input.groups[unit->group].first_slot;
+  }
   /* A group of all ranks tells none from another. */
-  if (group != NULL && n == fold->input.n_ranks && !owns && !unit->sends &&
-      group->slot == group->first_slot && n > 1)
+  if (n == fold->input.n_ranks && !owns && !unit->sends && slot == first_slot && n > 1)
     return;
   for (guint i = 0; i < n; i++) {
     guint rank = ls_fold_unit_member (fold, unit, i);
     guint64 label = edges->own[rank];
     edges->own[rank] = 0;
-    if (group != NULL)
-      label = mix (label, i == 0 ? group->first_slot : group->slot);
+    if (unit->group != LS_FOLD_NONE)
+      label = mix (label, i == 0 ? first_slot : slot);
     if (unit->sends)
       label = mix (label, i);
     ls_refinement_add_edge (edges->graph, rank, vertex, label);

@@ -33,7 +33,7 @@ struct LsNet {
   GHashTable *plans_of_members; /* Members -> LsGroupPlans, for single calls */
   guint n_members;              /* of all of them */
   LsNetModel model;
-  guint *by_number; /* own index by engine number */
+  guint *by_number; /* own index by engine number; NULL: the same */
   guint n_numbers;
 };
 
@@ -111,8 +111,10 @@ LsNet *ls_net_new (const LsCluster *cluster, LsEngine *engine) {
   net->plans_of_members =
       g_hash_table_new_full (members_hash, members_equal, members_free, plans_free);
   net->owned_copies = g_ptr_array_new_with_free_func (plan_free);
+  if (engine == NULL) /* numbers are the net's own */
+    return net;
   guint n = ls_topology_n_resources (net->topology);
-  for (guint i = 0; engine != NULL && i < n; i++)
+  for (guint i = 0; i < n; i++)
     if (ls_topology_is_ample (net->topology, i))
       ls_engine_set_ample (engine, ls_net_resource (net, i)->number);
   for (guint i = 0; i < n; i++)
@@ -168,6 +170,8 @@ const LsNetResource *ls_net_resource (const LsNet *net, guint i) {
 }
 
 guint ls_net_resource_index (const LsNet *net, guint number) {
+  if (net->by_number == NULL)
+    return number < ls_net_n_resources (net) ? number : LS_NO_NUMBER;
   return number < net->n_numbers ? net->by_number[number] : LS_NO_NUMBER;
 }
 
