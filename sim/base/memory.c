@@ -15,15 +15,16 @@
 #endif
 
 #define HEAP_BYTES ((gsize) 1 << 30) /* of addresses: what is not written costs nothing */
-#define MAPPED_BYTES (8 << 20) /* a block of so much is a mapping, which grows without a copy */
+#define MAPPED_BYTES \
+  ((gsize) 8 << 20) /* a block of so much is a mapping, which grows without a copy */
 
 void ls_memory_prepare (void) {
 #if defined(__GLIBC__) && defined(MADV_HUGEPAGE) && !defined(__SANITIZE_ADDRESS__)
   /* From a whole large page on: before it there would be some hundred small ones. malloc() copes with others who
    * move the break. */
   const gsize rest = HUGE_BYTES - (gsize) sbrk (0) % HUGE_BYTES;
-  if (mallopt (M_MMAP_THRESHOLD, MAPPED_BYTES) == 0 || mallopt (M_TRIM_THRESHOLD, G_MAXINT) == 0 ||
-      mallopt (M_TOP_PAD, (int) HEAP_BYTES) == 0)
+  if (mallopt (M_MMAP_THRESHOLD, (int) MAPPED_BYTES) == 0 ||
+      mallopt (M_TRIM_THRESHOLD, G_MAXINT) == 0 || mallopt (M_TOP_PAD, (int) HEAP_BYTES) == 0)
     return;
   (void) sbrk ((intptr_t) rest);
   /* One growth by all of it, never given back. */
@@ -69,14 +70,20 @@ void ls_memory_reserve (GArray *array, guint n) {
   ls_memory_advise (array->data, (gsize) n * g_array_get_element_size (array));
 }
 
+/* Whole large pages. */
+static gsize whole_bytes (gsize bytes) {
+  return (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+}
+
 gpointer ls_memory_new (gsize n, gsize size) {
   const gsize bytes = n * size;
   gpointer data = NULL;
-  /* Whole large pages: at the ragged ends of a block there would be some hundred small ones. */
-  if (bytes >= LARGE_BYTES && bytes / size == n)
-    data = aligned_alloc (HUGE_BYTES, (bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES);
+  /* Whole large pages: at the ragged ends of a block there would be some hundred small ones. Smaller blocks share
+   * the pages of the heap with others. */
+  if (bytes >= MAPPED_BYTES && bytes / size == n)
+    data = aligned_alloc (HUGE_BYTES, whole_bytes (bytes));
   if (data == NULL)
-    return g_malloc_n (n, size); /* small, or more than there is: GLib says so */
+    data = g_malloc_n (n, size); /* small, or more than there is: GLib says so */
   ls_memory_advise (data, bytes);
   return data;
 }
@@ -88,21 +95,26 @@ gpointer ls_memory_new0 (gsize n, gsize size) {
   return data;
 }
 
-/* A mapping of its own: the heap would have to clear what it has used before. */
+/* A mapping of its own, which begins with a large page: the heap would have to clear what it has used before. */
 gpointer ls_memory_new_sparse (gsize n, gsize size) {
-  const gsize bytes = n * size;
+  const gsize bytes = n * size, whole = whole_bytes (bytes);
   if (bytes < LARGE_BYTES || bytes / size != n)
     return g_malloc0_n (n, size);
-  gpointer data = mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED)
+  char *data =
+      mmap (NULL, whole + HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if ((gpointer) data == MAP_FAILED)
     g_error ("no room for %" G_GSIZE_FORMAT " bytes", bytes);
-  ls_memory_advise (data, bytes);
-  return data;
+  const gsize before = (HUGE_BYTES - (gsize) data % HUGE_BYTES) % HUGE_BYTES;
+  if (before > 0)
+    munmap (data, before);
+  munmap (data + before + whole, HUGE_BYTES - before);
+  ls_memory_advise (data + before, whole);
+  return data + before;
 }
 
 void ls_memory_free_sparse (gpointer data, gsize n, gsize size) {
   if (n * size < LARGE_BYTES)
     g_free (data);
   else if (data != NULL)
-    munmap (data, n * size);
+    munmap (data, whole_bytes (n * size));
 }

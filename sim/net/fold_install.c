@@ -5,6 +5,7 @@
  * resources need not be looked at again.
  */
 #include "base/assert.h"
+#include "base/memory.h"
 #include "net/fold_private.h"
 
 /* Resource vertices and their classes. */
@@ -378,7 +379,7 @@ void ls_fold_install (LsFold *fold, LsEngine *engine) {
       .collective = expand_collective, .message = expand_message, .copy = expand_copy};
   LS_REQUIRE (ls_engine_n_ranks (engine) == 0 && fold->contributors == NULL,
               "a fold is installed once, on an empty engine");
-  fold->engine_number = g_new0 (guint32, MAX (ls_net_n_resources (fold->net), 1u));
+  fold->engine_number = ls_memory_new0 (MAX (ls_net_n_resources (fold->net), 1u), sizeof (guint32));
   find_busy_nodes (fold);
   add_ranks (fold, engine);
   add_resources (fold, engine);

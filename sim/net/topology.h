@@ -51,11 +51,12 @@ enum { LS_PART_UP, LS_PART_DOWN, LS_PART_PEER };
 
 /* One resource. Its name is made when asked for: ls_topology_resource_name(). */
 typedef struct {
-  LsResourceKind kind;
-  gint32 node, gpu;   /* < 0: none */
-  guint32 number;     /* the engine's */
-  guint32 part, peer; /* direction and other end, see topology_names.c */
-  double per_s;       /* capacity */
+  guint8 kind;      /* LsResourceKind */
+  guint8 part;      /* direction, */
+  guint32 peer;     /* and other end, see topology_names.c */
+  gint32 node, gpu; /* < 0: none */
+  guint32 number;   /* the engine's */
+  double per_s;     /* capacity */
 } LsNetResource;
 
 #define LS_MAX_TORUS_DIMENSIONS LS_MAX_DIMENSIONS
