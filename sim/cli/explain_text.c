@@ -149,6 +149,8 @@ static void append_bottlenecks (GString *out, const LsExplanation *x) {
   for (guint i = 0; i < n; i++) {
     const LsBottleneck *one = x->of_job->bottlenecks->pdata[i];
 
+    if (one->limiting_share < 0.0005 && one->contended_share < 0.0005)
+      continue; /* "0.0 %" */
     g_string_append_printf (out, "  %s: limits %.1f %% of the time, contended %.1f %%\n",
                             one->resource, 100 * one->limiting_share, 100 * one->contended_share);
   }
