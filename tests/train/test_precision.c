@@ -262,6 +262,46 @@ START_TEST (operands_are_scaled) {
 }
 END_TEST
 
+static guint index_of (const LsLayerOp *ops, guint n, const char *name) {
+  for (guint i = 0; i < n; i++)
+    if (strcmp (ops[i].name, name) == 0)
+      return i;
+  ck_abort_msg ("no %s", name);
+}
+
+/* With sequence parallelism over t ranks an operand with one scale is scaled by its owner (1/t of it), gathered in 1
+ * byte per element, and the gather is right before the product that it may run beside. One with a scale per row is
+ * gathered in 2 bytes and scaled in whole behind it. */
+START_TEST (operands_travel_as_they_are_scaled) {
+  static const struct {
+    LsFp8Recipe recipe;
+    gint64 gathered;
+    gboolean product_next;
+    int per_element, share;
+  } cases[] = {{LS_FP8_DELAYED, 1, TRUE, 4, 4}, {LS_FP8_ROW, 2, FALSE, 6, 1}};
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (LsWorkload) workload = workload_of ("fp8", 0, 1);
+
+    workload->layout = ls_layout (4, 1, 1);
+    workload->sequence_parallel = TRUE;
+    workload->precision.narrow.recipe = cases[i].recipe;
+    g_autoptr (LsStage) stage = ls_stage_new (workload, 0, gpu ("h100"));
+    const LsLayerPlan *plan = block (stage);
+    const guint gather = index_of (plan->forward, plan->n_forward, "gather_qkv");
+    const guint scale = index_of (plan->forward, plan->n_forward, "scale_input");
+    const guint back = index_of (plan->backward, plan->n_backward, "gather_mlp_grad");
+
+    ck_assert_int_eq (plan->forward[gather].collective_bytes, (gint64) S * H * cases[i].gathered);
+    ck_assert_int_eq (plan->backward[back].collective_bytes, (gint64) S * H * cases[i].gathered);
+    ck_assert ((strcmp (plan->forward[gather + 1].name, "qkv") == 0) == cases[i].product_next);
+    ck_assert ((scale < gather) == cases[i].product_next);
+    ck_assert_int_eq (plan->forward[scale].cost.bytes,
+                      (gint64) S * H * cases[i].per_element / cases[i].share);
+  }
+}
+END_TEST
+
 /* Korthikanti's 34 s b h less the dropout of this preset; in fp8 the inputs of the four linear maps, 7 s b h
  * elements, are kept in 1 byte instead of 2: 7 s b h bytes less. */
 START_TEST (saved_inputs_are_narrow) {
@@ -307,6 +347,7 @@ int main (void) {
   tcase_add_test (tests, half_formats_are_one_speed);
   tcase_add_test (tests, scaling_moves_these_bytes);
   tcase_add_test (tests, operands_are_scaled);
+  tcase_add_test (tests, operands_travel_as_they_are_scaled);
   tcase_add_test (tests, saved_inputs_are_narrow);
   tcase_add_test (tests, updates_move_these_bytes);
   tcase_add_test (tests, moments_of_optimizers);
