@@ -360,6 +360,23 @@ static void pipeline_as_titan (LsTrainingRow *out) {
   out->zero_stage = MIN (out->zero_stage, 1);
 }
 
+/* The column, or the name that Megatron and Transformer Engine give it; needs rows that are split. */
+static const char *tensor_overlap (const Reader *reader, const LsTrainingRow *row) {
+  static const char *const column = "tp_comm_overlap", *const other = "other_config";
+
+  if (row->tp <= 1)
+    return "auto";
+  if (says (reader, column, "false") || says (reader, column, "no") ||
+      says (reader, other, "tp_comm_overlap=false"))
+    return "bulk";
+  if (!row->sequence_parallel)
+    return "auto";
+  return says (reader, column, "true") || says (reader, column, "yes") ||
+                 says (reader, other, "tp_comm_overlap=true")
+             ? "pieces"
+             : "auto";
+}
+
 static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **error) {
   if (!integer (reader, "micro_batch", 1, 0, &out->micro_batch, error) ||
       !integer (reader, "global_batch", 1, -1, &out->global_batch, error) ||
@@ -375,6 +392,7 @@ static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **e
       (says (reader, "sequence_parallel", "yes") || says (reader, "sequence_parallel", "true") ||
        /* Megatron asks for it beside experts. */
        out->preset != NULL || (!*text (reader, "sequence_parallel") && later_megatron (reader)));
+  out->tensor_overlap = tensor_overlap (reader, out);
   /* Megatron before Core, and DeepSpeed with it, communicated after the backward pass that it belongs to. */
   out->overlap = !of_megatron (reader) || says (reader, "framework", "core") || of_nemo (reader);
   return TRUE;
@@ -436,13 +454,13 @@ gboolean ls_training_table (const LsCsv *csv, const char **missing) {
 void ls_training_row_inputs (const LsTrainingRow *row, char **inputs) {
   inputs[LS_INPUT_REST] = g_strdup_printf (
       "%s %s %s %g %d, %s %d ep %d, %d %d %d %d %d %d %d, %d %d %d %d %d, zero %d, sp %d, "
-      "overlap %d",
+      "overlap %d %s",
       row->gpu->name, row->node->name, row->software->name, row->nic_gbit_s,
       (int) row->gpus_per_node, row->preset != NULL ? row->preset->name : "", (int) row->mtp,
       (int) row->ep, (int) row->layers, (int) row->hidden, (int) row->heads, (int) row->kv_heads,
       (int) row->ffn, (int) row->vocab, (int) row->seq, row->gated, row->tied,
       row->learned_positions, row->llama, row->dropout, (int) row->zero_stage,
-      row->sequence_parallel, row->overlap);
+      row->sequence_parallel, row->overlap, row->tensor_overlap);
   inputs[LS_INPUT_VIRTUAL] = g_strdup_printf ("%d", (int) row->virtual_stages);
   inputs[LS_INPUT_GLOBAL_BATCH] = g_strdup_printf ("%d", (int) row->global_batch);
   inputs[LS_INPUT_MICRO_BATCH] = g_strdup_printf ("%d", (int) row->micro_batch);

@@ -56,6 +56,7 @@ typedef struct {
   const char *recompute;   /* mode, or NULL not stated: swept */
   gint64 recompute_layers; /* 0: all */
   gboolean sequence_parallel;
+  const char *tensor_overlap; /* as workload.parallel.tensor_overlap */
   const char *compute_format; /* as workload.precision.compute */
   const char *scaling;        /* as workload.precision.scaling; NULL: its default */
   gboolean pure_16_bit;       /* gradients reduced and states kept in 16 bits */

@@ -127,6 +127,8 @@ char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const 
                           (int) row->global_batch, (int) micro_batch, (int) row->seq);
   g_string_append_printf (yaml, "  parallel: {tensor: %d, pipeline: %d, sequence_parallel: %s",
                           (int) row->tp, (int) row->pp, row->sequence_parallel ? "true" : "false");
+  if (!g_str_equal (row->tensor_overlap, "auto"))
+    g_string_append_printf (yaml, ", tensor_overlap: %s", row->tensor_overlap);
   if (row->cp > 1)
     g_string_append_printf (yaml, ", context: %d%s", (int) row->cp,
                             row->exchanges_heads ? ", context_kind: all-to-all" : "");

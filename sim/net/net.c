@@ -277,24 +277,34 @@ static LsTransfer *nothing_new (const LsDescriptor *descriptor) {
   return transfer;
 }
 
+/* Channels, of one SM each, that NCCL gives a send or a receive where peers are reached over a network
+ * (NCHANNELS_PER_NET_PEER); RECALLED from its ncclTopoGetNchannels(). It takes more between peers that all share
+ * an NVSwitch; that is left out. Rings that a framework writes itself hold no more: Transformer Engine's has
+ * num_sm 1 (megatron-bridge, comm_overlap.py, RingExchangeOverlapCfg). */
+#define MESSAGE_SMS 2.0
+
+static void hold_as_message (LsTransfer *transfer, const LsGroupPlans *plans) {
+  const double most = MESSAGE_SMS / ls_group_spec (plans->shape, 0)->device.sms;
+
+  transfer->sm_held = MIN (transfer->sm_held, ls_usage_from_double (most));
+}
+
 static LsTransfer *group_transfer_new (LsNet *net, LsGroupPlans *plans,
                                        const LsDescriptor *descriptor) {
   LsChoice choice = ls_group_plans_choose (plans, &net->usages, descriptor);
-  return transfer_new (net, plans, &choice, descriptor, 0);
-}
+  LsTransfer *transfer = transfer_new (net, plans, &choice, descriptor, 0);
 
-/* Channels, of one SM each, that NCCL gives a send or a receive where peers are reached over a network
- * (NCHANNELS_PER_NET_PEER); RECALLED from its ncclTopoGetNchannels(). It takes more between peers that all share
- * an NVSwitch; that is left out. */
-#define MESSAGE_SMS 2.0
+  if (descriptor->op == LS_COLLECTIVE_SEND_RECV) /* each member to the next */
+    hold_as_message (transfer, plans);
+  return transfer;
+}
 
 static LsTransfer *message_transfer_new (LsNet *net, LsGroupPlans *plans,
                                          const LsDescriptor *descriptor) {
   LsChoice choice = ls_group_plans_choose_message (plans, &net->usages, descriptor);
   LsTransfer *transfer = transfer_new (net, plans, &choice, descriptor, 0);
-  const double most = MESSAGE_SMS / ls_group_spec (plans->shape, 0)->device.sms;
 
-  transfer->sm_held = MIN (transfer->sm_held, ls_usage_from_double (most));
+  hold_as_message (transfer, plans);
   return transfer;
 }
 

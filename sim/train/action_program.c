@@ -5,6 +5,7 @@
 #include "train/action_loops.h"
 #include "train/input_program.h"
 #include "train/layer_program.h"
+#include "train/pair_program.h"
 #include "train/reduce_program.h"
 #include "train/schedule.h"
 
@@ -180,7 +181,8 @@ static void end (Writer *w) {
   w->builder->backward = LS_ACTION_BACKWARD;
 }
 
-static LsMark forward (Writer *w, guint part, LsLabel microbatch) {
+/* A forward up to its layers. */
+static void begin_forward (Writer *w, guint part, LsLabel microbatch) {
   LsBuilder *builder = w->builder;
   const Part *own = &w->parts[part];
   LsLabel sample = microbatch;
@@ -192,6 +194,13 @@ static LsMark forward (Writer *w, guint part, LsLabel microbatch) {
   w->begun = ls_builder_point (builder, "forward");
   if (is_remote (own->from))
     ls_layers_gather_boundary (builder, own->before->boundary_gather_bytes, LS_PHASE_FORWARD);
+}
+
+static LsMark forward (Writer *w, guint part, LsLabel microbatch) {
+  LsBuilder *builder = w->builder;
+  const Part *own = &w->parts[part];
+
+  begin_forward (w, part, microbatch);
   ls_layers_forward (builder);
   LsMark done = ls_builder_point (builder, "forward_done");
   if (own->from == NOBODY)
@@ -220,16 +229,58 @@ static LsMark backward (Writer *w, LsActionKind kind, guint part, LsLabel microb
   return done;
 }
 
+/* Does a pair run as one block? Nothing may be sharded or reduced along its backward. */
+static gboolean overlaps (const Writer *w, const LsAction *action) {
+  const LsWorkload *workload = w->builder->spec->workload;
+
+  return workload->expert_overlap && workload->zero.stage < 2 && !action->last &&
+         (ls_pair_exchanges (w->parts[action->part].chunks) ||
+          ls_pair_exchanges (w->parts[action->other_part].chunks));
+}
+
+static LsMark one_block (Writer *w, const LsAction *action, LsLabel microbatch, LsLabel other) {
+  LsBuilder *builder = w->builder;
+  const Part *own = &w->parts[action->part], *second = &w->parts[action->other_part];
+  g_autoptr (GArray) forwards = g_array_new (FALSE, FALSE, sizeof (LsLayerItem));
+  g_autoptr (GArray) backwards = g_array_new (FALSE, FALSE, sizeof (LsLayerItem));
+
+  begin_forward (w, action->part, microbatch);
+  builder->script = forwards;
+  ls_layers_forward (builder);
+  builder->script = NULL;
+  begin (w, action->other_part, other);
+  ls_reduce_begin_section (builder, FALSE);
+  if (is_remote (second->to))
+    ls_layers_gather_boundary (builder, second->stage->boundary_gather_bytes, LS_PHASE_BACKWARD);
+  builder->script = backwards;
+  ls_layers_backward (builder);
+  builder->script = NULL;
+  ls_reduce_end_section (builder);
+  ls_pair_write (builder, forwards, microbatch, backwards, other);
+  LsMark done = ls_builder_point (builder, "pair_done");
+  if (own->from == NOBODY)
+    ls_input_consumed (builder, done);
+  end (w);
+  return done;
+}
+
+static LsMark one_by_one (Writer *w, const LsAction *action, LsLabel microbatch, LsLabel other) {
+  forward (w, action->part, microbatch);
+  const LsMark begun = w->begun;
+  LsMark done = backward (w, LS_ACTION_BACKWARD, action->other_part, other, action->last);
+
+  w->begun = begun;
+  return done;
+}
+
 static void write_pair (Writer *w, const LsAction *action) {
   const LsLabel microbatch = label_of (w, action->microbatch);
   const LsLabel other = label_of (w, action->other);
 
   receive (w, action->part, TRUE, microbatch);
   receive (w, action->other_part, FALSE, other);
-  forward (w, action->part, microbatch);
-  const LsMark begun = w->begun;
-  LsMark done = backward (w, LS_ACTION_BACKWARD, action->other_part, other, action->last);
-  w->begun = begun;
+  LsMark done = overlaps (w, action) ? one_block (w, action, microbatch, other)
+                                     : one_by_one (w, action, microbatch, other);
   send (w, action->part, TRUE, microbatch, done);
   send (w, action->other_part, FALSE, other, done);
 }

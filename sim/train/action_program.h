@@ -8,7 +8,8 @@
  *             a receive that waits holds its SMs.
  *             Between two parts of one device (the bend of a V) nothing travels.
  *             A pair waits for both of its messages, runs forward and backward one after the other, and
- *             sends both when all has ended (dualpipe.py without overlapped_forward_backward).
+ *             sends both when all has ended (dualpipe.py without overlapped_forward_backward); with experts on several
+ *             ranks it is one block that hides their all-to-alls (pair_program.h), unless told otherwise.
  * Invariants: messages of one kind and side are sent in the order in which the neighbour needs them, each kind on
  *             its own stream at both ends, and a receive waits only for actions before the one that needs it: so
  *             messages cannot block each other.

@@ -94,6 +94,8 @@ typedef struct {
   LsChunks *chunks;        /* owned; of all layers of the device */
   const LsChunks *current; /* those of the part that is being written */
   LsActionKind backward;   /* what of the backward is being written: BACKWARD, INPUT or WEIGHT */
+  GArray *script;          /* LsLayerItem: layers are noted down and not written; NULL: written */
+  guint segment;           /* of a chunk's loop that is noted down, where loops are unrolled */
   guint section_depth;     /* loops around the section that is being written, the step's included */
   LsReduceState *reduce;   /* owned */
   LsGatherState *gather;   /* owned */

@@ -256,6 +256,21 @@ static LsKernelCost matmul (const LsLayerBuilder *builder, gint64 m, gint64 n, g
   return builder->groups > 1 ? ls_kernel_times (&one, builder->groups) : one;
 }
 
+/* A product of the tokens' rows, whole or in pieces that its collective is cut into as well: each is a kernel
+ * with tiles and waves of its own. */
+static LsLayerOp *add_rows_matmul (LsLayerBuilder *builder, const char *name, gint64 n, gint64 k) {
+  const gint64 rows = group_tokens (builder), pieces = MAX (builder->pieces, 1);
+  LsKernelCost piece = matmul (builder, (rows + pieces - 1) / pieces, n, k, builder->format, FALSE);
+  LsLayerOp *op = NULL;
+
+  if (pieces == 1)
+    return ls_layer_add_kernel (builder, name, LS_KIND_MATMUL, piece);
+  op = ls_layer_add_kernel (builder, name, LS_KIND_MATMUL, ls_kernel_times (&piece, pieces));
+  ls_kernel_finish (&piece, builder->workload->software);
+  op->piece = piece;
+  return op;
+}
+
 /* Numbers the maps of an operation, and prices those of even number by themselves. */
 static void count_maps (LsLayerBuilder *builder, LsLayerOp *op, gint64 in, const gint64 *outs,
                         guint n) {
@@ -293,13 +308,27 @@ LsLayerOp *ls_layer_add_linears (LsLayerBuilder *builder, const char *name, gint
   if (!builder->scaled)
     ls_layer_scale_operands (builder, builder->tokens, in, out);
   builder->scaled = FALSE;
-  op = ls_layer_add_kernel (
-      builder, name, LS_KIND_MATMUL,
-      matmul (builder, group_tokens (builder), out, in, builder->format, FALSE));
+  op = add_rows_matmul (builder, name, out, in);
   op->saved_bytes = ls_layer_linear_bytes (builder, builder->tokens * in);
   op->saved_input_bytes = op->saved_bytes;
   count_maps (builder, op, in, outs, n);
   return op;
+}
+
+void ls_layer_move_collective (LsLayerBuilder *builder) {
+  const gboolean forward = builder->side == LS_SIDE_FORWARD;
+  LsLayerOp *ops = forward ? builder->plan->forward : builder->plan->backward;
+  const guint n = forward ? builder->plan->n_forward : builder->plan->n_backward;
+  guint at = n;
+
+  while (at > 0 && !ops[at - 1].is_collective)
+    at--;
+  if (at == 0)
+    return;
+  const LsLayerOp collective = ops[at - 1];
+  for (guint i = at - 1; i + 2 < n; i++)
+    ops[i] = ops[i + 1];
+  ops[n - 2] = collective;
 }
 
 void ls_layer_op_keeps_nothing (LsLayerOp *op) {
@@ -308,9 +337,7 @@ void ls_layer_op_keeps_nothing (LsLayerOp *op) {
 
 LsLayerOp *ls_layer_add_input_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
                                         gint64 out) {
-  const LsKernelCost cost =
-      matmul (builder, group_tokens (builder), in, out, builder->format, FALSE);
-  LsLayerOp *op = ls_layer_add_kernel (builder, name, LS_KIND_MATMUL, cost);
+  LsLayerOp *op = add_rows_matmul (builder, name, in, out);
 
   op->phase = LS_PHASE_INPUT_GRAD;
   op->workspace_bytes = ls_layer_bytes (builder, builder->tokens * (in + out));

@@ -45,6 +45,10 @@ typedef struct {
   gboolean repeated;    /* runs again before the backward pass */
   gint64 dropped_bytes; /* of saved_bytes: not kept by the forward pass */
   gint64 remade_bytes;  /* kept from its second run on; they sum up to what was dropped */
+  /* Collective: cut into so many pieces that travel beside the pieces of its matmul, which is the next
+   * operation of an all-gather and the one before of a reduce-scatter; 0: whole. Matmul: cost of one piece. */
+  guint pieces;
+  LsKernelCost piece;
   gboolean
       overlaps_next; /* collective: the next operation need not wait for it; all later ones do */
   LsPhaseName

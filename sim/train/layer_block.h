@@ -16,8 +16,9 @@ typedef struct {
   gboolean routed; /* experts in place of the MLP */
   gboolean flash;
   gboolean fused_rotary; /* no flag of its own: goes with fused activations */
-  gboolean chunked;      /* collectives of the forward pass run in chunks beside their matmul */
-  gboolean async; /* collectives beside the weight gradient: came to Megatron with its fused one */
+  gboolean chunked;      /* collectives run beside their matmul as if nothing depended on them */
+  gboolean async;        /* collectives whole beside a gradient that does not need them */
+  guint pieces;          /* collectives and their matmuls are cut into; 0: not */
 } LsBlock;
 
 /* The activation between the two maps of an MLP of k->f columns on k->b.tokens tokens, and its gradient. */

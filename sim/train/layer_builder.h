@@ -26,6 +26,7 @@ typedef struct {
   guint tensor;
   gboolean sequence_parallel;
   gint64 groups; /* equal parts that linear maps cut `tokens` into, a matrix for each */
+  guint pieces;  /* of the next linear map or input gradient and its collective; 0: whole */
   gint64 batch, seq,
       tokens;    /* one micro-batch: samples, tokens per sample on this rank (1/context of
                               * the sequence), both multiplied */
@@ -55,6 +56,8 @@ LsLayerOp *ls_layer_add_linear (LsLayerBuilder *builder, const char *name, gint6
 /* The same for `n` maps of one input in one kernel, of `outs` each. */
 LsLayerOp *ls_layer_add_linears (LsLayerBuilder *builder, const char *name, gint64 in,
                                  const gint64 *outs, guint n);
+/* Puts the newest collective right before the newest operation: what was scaled is sent. */
+void ls_layer_move_collective (LsLayerBuilder *builder);
 /* Another operation keeps its input. */
 void ls_layer_op_keeps_nothing (LsLayerOp *op);
 /* From now on linear maps multiply in the narrow formats of the precision, if there are any and the

@@ -148,7 +148,9 @@ static gint64 output_gradient_workspace (const LsLayerBuilder *b, const LsTransf
 
 static void head_backward (LsLayerBuilder *b, const LsTransformer *t, gint64 vocab) {
   const gboolean fused = b->workload->software->fused_cross_entropy;
-  const gboolean async = b->workload->software->fused_weight_gradient;
+  const gboolean async = b->workload->tensor_overlap == LS_TENSOR_OVERLAP_AUTO
+                             ? b->workload->software->fused_weight_gradient
+                             : ls_workload_tensor_bulk (b->workload);
   const gint64 wide = ls_layer_bytes (b, b->tokens * t->hidden);
   LsLayerOp *op = ls_layer_add_kernel (
       b, "loss_grad", LS_KIND_LOSS,

@@ -2,8 +2,8 @@
 #include "train/layer_program.h"
 
 #include "base/assert.h"
-#include "train/drawn.h"
 #include "train/gather_program.h"
+#include "train/layer_operation.h"
 #include "train/reduce_program.h"
 
 /* Which operations of a forward list run, and which of them keep what they save. */
@@ -44,100 +44,14 @@ static LsLabel label_of (const LsBuilder *builder, const LsChunk *chunk, guint l
     return LS_LABEL_NONE;
   gint32 first = chunk->first + (gint32) layer;
   gboolean looped = builder->depth > builder->section_depth;
+  gint32 unrolled = (gint32) (builder->segment * chunk->size);
   if (backward)
     first += (gint32) ((chunk->segments - 1) * chunk->size);
-  if (!looped || chunk->segments == 1)
+  first += backward ? -unrolled : unrolled;
+  if (!looped || chunk->segments == 1 || builder->script != NULL)
     return ls_label (first, 0, -1);
   gint8 step = (gint8) chunk->size;
   return ls_label (first, backward ? (gint8) -step : step, (gint8) builder->section_depth);
-}
-
-/* What an operation holds while it runs and what stays behind. */
-typedef struct {
-  gint64 claim_bytes, release_bytes;
-  gboolean in_part; /* it runs again as selective recompute would have it */
-} Claims;
-
-static LsMark add_kernel (LsBuilder *builder, const LsLayerOp *layer_op, LsPhaseName phase,
-                          Claims claims) {
-  const LsKernelCost *cost = claims.in_part ? ls_layer_op_again (layer_op) : &layer_op->cost;
-  LsOp op = ls_builder_kernel (builder, layer_op->name, layer_op->kind, phase, cost);
-
-  op.claim_kind = op.release_kind = LS_MEMORY_ACTIVATIONS;
-  op.claim_bytes = claims.claim_bytes;
-  op.release_bytes = claims.release_bytes;
-  if (layer_op->by_load && builder->spec->load != NULL)
-    op.flags |= LS_OP_DRAWN;
-  if (layer_op->kind == LS_KIND_ATTENTION && ls_drawn_by_replica (builder->spec->workload)) {
-    op.flags |= LS_OP_WORK_TABLE | LS_OP_TABLE_FOLDS;
-    op.table = LS_TABLE_ATTENTION;
-  }
-  return ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
-}
-
-/* Whose group a collective of a layer is for. */
-typedef struct {
-  LsRole role;
-  LsSlot slot;
-  LsAxis axis;
-  LsPart part;
-} Group;
-
-static Group group_of (LsAxis axis) {
-  switch (axis) {
-  case LS_AXIS_CONTEXT:
-    return (Group){LS_ROLE_CONTEXT, LS_SLOT_CONTEXT, LS_AXIS_CONTEXT, LS_PART_EXPOSED_CONTEXT};
-  case LS_AXIS_EXPERT:
-    return (Group){LS_ROLE_EXPERT, LS_SLOT_EXPERT, LS_AXIS_EXPERT, LS_PART_EXPOSED_EXPERT};
-  case LS_AXIS_EXPERT_TENSOR:
-    return (Group){LS_ROLE_EXPERT, LS_SLOT_EXPERT_TENSOR, LS_AXIS_TENSOR, LS_PART_EXPOSED_TENSOR};
-  default:
-    return (Group){LS_ROLE_TENSOR, LS_SLOT_TENSOR, LS_AXIS_TENSOR, LS_PART_EXPOSED_TENSOR};
-  }
-}
-
-/* A collective of a layer behind the newest compute operation; nobody waits for it yet. */
-static LsMark add_collective (LsBuilder *builder, const LsLayerOp *layer_op, LsPhaseName phase,
-                              Claims claims) {
-  const Group group = group_of (layer_op->axis);
-  LsMark before = ls_builder_last (builder);
-  LsOp op = ls_builder_collective (builder, layer_op->name, layer_op->collective,
-                                   layer_op->collective_bytes, group.slot, group.axis, group.part);
-
-  op.phase = (guint8) phase;
-  op.claim_kind = op.release_kind = LS_MEMORY_ACTIVATIONS;
-  op.claim_bytes = claims.claim_bytes;
-  op.release_bytes = claims.release_bytes;
-  if (layer_op->by_load && builder->spec->load != NULL) {
-    op.flags |= LS_OP_DRAWN;
-    op.descriptor = ls_expert_load_descriptor (builder->spec->load, layer_op->back);
-  }
-  LsMark mark = ls_builder_add (builder, group.role, &op);
-  ls_program_wait_same (builder->program, mark, before);
-  return mark;
-}
-
-/* Appends one operation of a layer. `deferred` is a collective that only the operation after the next
- * one waits for; invalid when there is none. `overlaps`: a collective may be that one. */
-static LsMark add_layer_op (LsBuilder *builder, const LsLayerOp *op, LsPhaseName phase,
-                            Claims claims, gboolean overlaps, LsMark *deferred) {
-  LsMark due = *deferred, mark;
-
-  deferred->valid = FALSE;
-  if (op->is_collective) {
-    if (due.valid)
-      ls_builder_wait (builder, due);
-    mark = add_collective (builder, op, phase, claims);
-    if (overlaps)
-      *deferred = mark;
-    else
-      ls_builder_wait (builder, mark);
-    return mark;
-  }
-  mark = add_kernel (builder, op, phase, claims);
-  if (due.valid)
-    ls_builder_wait (builder, due);
-  return mark;
 }
 
 static gboolean all_operations (const LsBuilder *builder, const LsLayerOp *op) {
@@ -172,8 +86,32 @@ static void add_launch_gap (LsBuilder *builder, const LsLayerOp *ops, guint n,
     host_ps += ls_kernel_host_ps (cost, builder->spec->workload->software);
     device_ps += serial ? 0 : cost->alone_ps;
   }
-  ls_builder_delay (builder, "launch", host_ps - device_ps, LS_PART_OTHER);
+  const LsLayerItem launch = {.name = "launch", .delay_ps = MAX (host_ps - device_ps, 0)};
+  ls_layer_item_put (builder, &launch, NULL);
 }
+
+/* What operation `i` of a forward list holds, `input_bytes` beside what it saves. */
+static LsClaims forward_claims (const LsLayerPlan *plan, guint i, Keep keep, gint64 input_bytes) {
+  const LsLayerOp *op = &plan->forward[i];
+  const gint64 kept = kept_bytes (plan, i, keep);
+  const gint64 passing = op->workspace_bytes + (keep == RUN_SELECTED ? 0 : op->saved_bytes - kept);
+
+  return (LsClaims){passing + kept + input_bytes, passing, keep == RUN_SELECTED};
+}
+
+static gboolean runs (const LsLayerPlan *plan, guint i, Keep keep) {
+  return keep != RUN_SELECTED || ls_layer_op_repeated (plan, i);
+}
+
+/* Is operation `i` the first of two in pieces? A map of which only a part runs again is not. */
+static gboolean runs_cut (const LsLayerPlan *plan, guint i, Keep keep) {
+  const LsLayerOp *op = &plan->forward[i];
+  const gboolean in_part = keep == RUN_SELECTED && (op[0].in_part || op[1].in_part);
+
+  return ls_layer_is_cut (op) && runs (plan, i + 1, keep) && !in_part;
+}
+
+static const LsLayerItem end_of_list = {0};
 
 /* The first `n` operations of a layer's forward list; `input_bytes` are kept beside what they save. */
 static void layer_forward (LsBuilder *builder, const LsLayerPlan *plan, guint n, Keep keep,
@@ -182,17 +120,27 @@ static void layer_forward (LsBuilder *builder, const LsLayerPlan *plan, guint n,
 
   for (guint i = 0; i < n; i++) {
     const LsLayerOp *op = &plan->forward[i];
-    if (keep == RUN_SELECTED && !ls_layer_op_repeated (plan, i))
+    if (!runs (plan, i, keep))
       continue;
-    gint64 kept = kept_bytes (plan, i, keep);
-    gint64 passing = op->workspace_bytes + (keep == RUN_SELECTED ? 0 : op->saved_bytes - kept);
-    Claims claims = {passing + kept + input_bytes, passing, keep == RUN_SELECTED};
-    add_layer_op (builder, op, phase, claims, op->overlaps_next, &deferred);
+    LsLayerItem item = {.op = op,
+                        .phase = phase,
+                        .claims = {forward_claims (plan, i, keep, input_bytes)},
+                        .overlaps = op->overlaps_next,
+                        .cut = i + 1 < n && runs_cut (plan, i, keep)};
     input_bytes = 0;
+    if (item.cut)
+      item.claims[1] = forward_claims (plan, ++i, keep, 0);
+    ls_layer_item_put (builder, &item, &deferred);
   }
-  if (deferred.valid)
-    ls_builder_wait (builder, deferred);
+  ls_layer_item_put (builder, &end_of_list, &deferred);
   add_launch_gap (builder, plan->forward, n, keep == RUN_SELECTED ? plan : NULL, all_operations);
+}
+
+/* Claims bytes, or releases them where they are negative. */
+static void put_memory (LsBuilder *builder, const char *name, gint64 bytes) {
+  const LsLayerItem item = {.name = name, .claims = {{MAX (bytes, 0), MAX (-bytes, 0), FALSE}}};
+
+  ls_layer_item_put (builder, &item, NULL);
 }
 
 /* The forward list once more, as far as the backward pass needs it where the software stops there. */
@@ -202,7 +150,7 @@ static void layer_again (LsBuilder *builder, const LsLayerPlan *plan, Keep keep,
 
   layer_forward (builder, plan, n, keep, LS_PHASE_RECOMPUTE, 0);
   if (n < plan->n_forward && plan->forward[n].saved_bytes > 0)
-    ls_builder_claim (builder, "saved", LS_MEMORY_ACTIVATIONS, plan->forward[n].saved_bytes);
+    put_memory (builder, "saved", plan->forward[n].saved_bytes);
 }
 
 /* What is let go at the end of what is being written of a layer's backward; negative: what is kept besides. */
@@ -218,11 +166,18 @@ static gint64 released_bytes (const LsBuilder *builder, const LsLayerPlan *plan,
   }
 }
 
+/* What an operation of a backward list holds; `more` of the layer goes with it. */
+static LsClaims backward_claims (const LsBuilder *builder, const LsLayerOp *op, gint64 more) {
+  const gboolean half = builder->backward == LS_ACTION_WEIGHT;
+  const gint64 own = MAX (op->workspace_bytes - (half ? op->output_gradient_bytes : 0), 0);
+
+  return (LsClaims){own + MAX (-more, 0), own + MAX (more, 0), FALSE};
+}
+
 /* The backward list of a layer, or a half of it; its last operation releases what the layer saved and
  * `input_bytes`. A collective overlaps only what runs right behind it in the whole list. */
 static void layer_backward (LsBuilder *builder, const LsLayerPlan *plan, gint64 input_bytes) {
   gint64 released = released_bytes (builder, plan, input_bytes);
-  const gboolean half = builder->backward == LS_ACTION_WEIGHT;
   LsMark deferred = {0};
   guint n = plan->n_backward;
 
@@ -232,37 +187,39 @@ static void layer_backward (LsBuilder *builder, const LsLayerPlan *plan, gint64 
     const LsLayerOp *op = &plan->backward[i];
     if (!is_in_half (builder, op))
       continue;
-    gint64 more = i + 1 == n ? released : 0;
-    gint64 own = MAX (op->workspace_bytes - (half ? op->output_gradient_bytes : 0), 0);
-    Claims claims = {own + MAX (-more, 0), own + MAX (more, 0), FALSE};
-    gboolean overlaps = op->overlaps_next && i + 1 < n && is_in_half (builder, op + 1);
-    LsMark mark = add_layer_op (builder, op, op->phase, claims, overlaps, &deferred);
-    if (!op->is_collective && builder->backward != LS_ACTION_INPUT)
+    const gboolean next = i + 1 < n && is_in_half (builder, op + 1);
+    LsLayerItem item = {.op = op,
+                        .phase = op->phase,
+                        .claims = {backward_claims (builder, op, i + 1 == n ? released : 0)},
+                        .overlaps = op->overlaps_next && next,
+                        .cut = next && ls_layer_is_cut (op)};
+    if (item.cut) {
+      i++;
+      item.claims[1] = backward_claims (builder, op + 1, i + 1 == n ? released : 0);
+    }
+    LsMark mark = ls_layer_item_put (builder, &item, &deferred);
+    if (mark.valid && (item.cut || !op->is_collective) && builder->backward != LS_ACTION_INPUT)
       ls_reduce_note (builder, mark);
   }
-  if (deferred.valid)
-    ls_builder_wait (builder, deferred);
-  if (n == 0 && released > 0)
-    ls_builder_release (builder, "release", LS_MEMORY_ACTIVATIONS, released);
-  else if (n == 0 && released < 0)
-    ls_builder_claim (builder, "keep", LS_MEMORY_ACTIVATIONS, -released);
-  if (n == 0 && half) /* gradients that came with those of the inputs */
+  ls_layer_item_put (builder, &end_of_list, &deferred);
+  if (n == 0 && released != 0)
+    put_memory (builder, released > 0 ? "release" : "keep", -released);
+  if (n == 0 &&
+      builder->backward == LS_ACTION_WEIGHT) /* gradients that came with those of the inputs */
     ls_reduce_note (builder, ls_builder_point (builder, "weights"));
   add_launch_gap (builder, plan->backward, plan->n_backward, NULL, is_in_half);
 }
 
 static gboolean is_looped (const LsBuilder *builder, const LsChunk *chunk) {
   /* Limits of ZeRO stage 3 are stated by iterations of this loop, so it is there even for one. */
-  return chunk->segments > 1 || ls_builder_gathers (builder);
+  return builder->script == NULL && (chunk->segments > 1 || ls_builder_gathers (builder));
 }
 
 static gint64 input_of (const LsChunk *chunk, guint layer) {
   return chunk->mode == LS_CHUNK_FULL && layer == 0 ? chunk->plan->input_bytes : 0;
 }
 
-static void chunk_forward (LsBuilder *builder, const LsChunk *chunk) {
-  if (is_looped (builder, chunk))
-    ls_builder_open (builder, chunk->segments);
+static void segment_forward (LsBuilder *builder, const LsChunk *chunk) {
   for (guint layer = 0; layer < chunk->size; layer++) {
     builder->layer = label_of (builder, chunk, layer, FALSE);
     ls_gather_begin_layer (builder, chunk->plan, LS_PHASE_FORWARD);
@@ -272,6 +229,22 @@ static void chunk_forward (LsBuilder *builder, const LsChunk *chunk) {
   }
   builder->layer = LS_LABEL_NONE;
   ls_gather_end_segment (builder);
+}
+
+/* What is noted down has no loops: a segment is noted as often as it runs. */
+static void unroll (LsBuilder *builder, const LsChunk *chunk,
+                    void (*segment) (LsBuilder *, const LsChunk *)) {
+  const guint n = builder->script != NULL ? chunk->segments : 1;
+
+  for (builder->segment = 0; builder->segment < n; builder->segment++)
+    segment (builder, chunk);
+  builder->segment = 0;
+}
+
+static void chunk_forward (LsBuilder *builder, const LsChunk *chunk) {
+  if (is_looped (builder, chunk))
+    ls_builder_open (builder, chunk->segments);
+  unroll (builder, chunk, segment_forward);
   if (is_looped (builder, chunk))
     ls_builder_close (builder);
 }
@@ -322,11 +295,9 @@ static void chunk_layer_backward (LsBuilder *builder, const LsChunk *chunk, guin
     ls_gather_end_layer (builder, chunk->plan);
 }
 
-static void chunk_backward (LsBuilder *builder, const LsChunk *chunk) {
+static void segment_backward (LsBuilder *builder, const LsChunk *chunk) {
   const gboolean weights = builder->backward != LS_ACTION_INPUT;
 
-  if (is_looped (builder, chunk))
-    ls_builder_open (builder, chunk->segments);
   if (weights)
     ls_reduce_begin_segment (builder, chunk);
   if (builder->backward != LS_ACTION_WEIGHT && gathers_apart (builder, chunk))
@@ -337,9 +308,15 @@ static void chunk_backward (LsBuilder *builder, const LsChunk *chunk) {
   ls_gather_end_segment (builder);
   if (weights)
     ls_reduce_end_segment (builder);
+}
+
+static void chunk_backward (LsBuilder *builder, const LsChunk *chunk) {
+  if (is_looped (builder, chunk))
+    ls_builder_open (builder, chunk->segments);
+  unroll (builder, chunk, segment_backward);
   if (is_looped (builder, chunk))
     ls_builder_close (builder);
-  if (weights)
+  if (builder->backward != LS_ACTION_INPUT)
     ls_reduce_end_chunk (builder, chunk);
 }
 
@@ -350,7 +327,7 @@ void ls_layers_gather_boundary (LsBuilder *builder, gint64 bytes, LsPhaseName ph
                             .collective_bytes = bytes};
 
   if (bytes > 0 && builder->spec->workload->layout.tensor > 1)
-    ls_builder_wait (builder, add_collective (builder, &gather, phase, (Claims){0}));
+    ls_builder_wait (builder, ls_layer_write_collective (builder, &gather, phase, (LsClaims){0}));
 }
 
 void ls_layers_forward (LsBuilder *builder) {

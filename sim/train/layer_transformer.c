@@ -32,7 +32,20 @@
 
 typedef LsBlock Block;
 
-/* Row-parallel linear map (projection, down) and the collective behind it. In chunks both run at once, and
+/* Row-parallel map in pieces: each rank makes the rows of one rank after the other, its own last, and sends them
+ * off while it makes the next; what came is summed in the end.
+ * source: Transformer Engine, CommOverlapP2PBase::split_overlap_rs (ring exchange). */
+static void forward_row_pieces (Block *k, const char *name, gint64 in, const char *reduce) {
+  k->b.pieces = k->pieces;
+  ls_layer_add_linear (&k->b, name, in, k->t->hidden)->workspace_bytes = k->wide;
+  ls_layer_add_collective (&k->b, reduce, LS_COLLECTIVE_REDUCE_SCATTER, k->wide)->pieces =
+      k->pieces;
+  k->b.pieces = 0;
+  ls_layer_add_pass (&k->b, "sum_pieces", k->rows * k->t->hidden, (int) k->pieces, 1)
+      ->workspace_bytes = k->wide;
+}
+
+/* Row-parallel linear map (projection, down) and the collective behind it. If ideal both run at once, and
  * what follows waits for both. */
 static void forward_row (Block *k, const char *name, gint64 in, const char *reduce) {
   const LsCollectiveOp op =
@@ -40,6 +53,10 @@ static void forward_row (Block *k, const char *name, gint64 in, const char *redu
   LsLayerOp *collective = NULL;
 
   ls_layer_scale_operands (&k->b, k->b.tokens, in, k->t->hidden);
+  if (k->pieces > 0) {
+    forward_row_pieces (k, name, in, reduce);
+    return;
+  }
   if (k->chunked)
     collective = ls_layer_add_collective (&k->b, reduce, op, k->wide);
   if (collective != NULL)
@@ -68,6 +85,15 @@ static LsLayerOp *gather (Block *k, const char *name, gboolean overlap) {
     op->overlaps_next = overlap;
   }
   return op;
+}
+
+/* All-gather before a map, that is cut with it where such are. Transformer Engine, split_overlap_ag: a rank maps its
+ * own rows while those of the rank before come, and passes them on. */
+static void gather_beside (Block *k, const char *name) {
+  LsLayerOp *op = gather (k, name, k->chunked);
+
+  if (op != NULL)
+    op->pieces = k->pieces;
 }
 
 static LsKernelCost attention_cost (const Block *k, LsPass pass) {
@@ -167,9 +193,13 @@ static LsLayerOp *forward_column (Block *k, const char *gather_name, const char 
     out += outs[i];
   if (k->b.gathers_narrow)
     ls_layer_scale_operands (&k->b, k->rows, k->t->hidden, out);
-  gather (k, gather_name, k->chunked);
-  op = ls_layer_add_linears (&k->b, name, k->t->hidden, outs, n);
+  gather_beside (k, gather_name);
 
+  k->b.pieces = k->pieces;
+  op = ls_layer_add_linears (&k->b, name, k->t->hidden, outs, n);
+  k->b.pieces = 0;
+  if (k->pieces > 0)
+    ls_layer_move_collective (&k->b);
   op->saved_bytes = ls_layer_linear_bytes (&k->b, k->rows * k->t->hidden);
   op->saved_input_bytes = op->saved_bytes;
   if (k->b.sequence_parallel)
@@ -290,10 +320,14 @@ static void backward_row (Block *k, const char *dropout, const char *gather_name
     ls_layer_add_pass (&k->b, dropout, k->rows * k->t->hidden, 1, 1);
   if (k->b.gathers_narrow)
     ls_layer_scale_gradient (&k->b, k->rows * k->t->hidden);
-  gather (k, gather_name, k->chunked);
+  gather_beside (k, gather_name);
   if (!k->b.gathers_narrow)
     ls_layer_scale_gradient (&k->b, k->b.tokens * k->t->hidden);
+  k->b.pieces = k->pieces;
   ls_layer_add_input_gradient (&k->b, input, in, k->t->hidden);
+  k->b.pieces = 0;
+  if (k->pieces > 0)
+    ls_layer_move_collective (&k->b);
   ls_layer_add_weight_gradient (&k->b, weight, in, k->t->hidden);
 }
 
@@ -422,6 +456,8 @@ static LsLayerPlan *block_new (const LsWorkload *workload, const LsAccelerator *
                                gboolean routed) {
   const LsTransformer *t = &workload->model->transformer;
   Block k = {.t = t, .routed = routed};
+  const LsTensorOverlap overlap = ls_workload_tensor_overlap (workload);
+  const guint tensor_ranks = workload->layout.tensor;
   gint64 tensor = 0;
 
   ls_layer_builder_init (&k.b, workload, accelerator, "block");
@@ -434,8 +470,9 @@ static LsLayerPlan *block_new (const LsWorkload *workload, const LsAccelerator *
   k.wide = ls_layer_bytes (&k.b, k.b.tokens * t->hidden);
   k.flash = ls_attention_is_flash (k.b.attention);
   k.fused_rotary = workload->software->fused_bias_gelu;
-  k.async = workload->software->fused_weight_gradient && !workload->software->waits_for_tensor;
-  k.chunked = workload->software->overlaps_tensor && k.b.sequence_parallel;
+  k.async = ls_workload_tensor_bulk (workload);
+  k.chunked = overlap == LS_TENSOR_OVERLAP_IDEAL && k.b.sequence_parallel;
+  k.pieces = overlap == LS_TENSOR_OVERLAP_PIECES && k.b.sequence_parallel ? tensor_ranks : 0;
   forward_attention (&k);
   if (routed)
     forward_experts (&k);

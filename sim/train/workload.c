@@ -40,7 +40,7 @@ LsWorkload *ls_workload_new_default (LsModel *model, guint ranks) {
   workload->seq_len = model->kind == LS_MODEL_TRANSFORMER ? model->transformer.max_seq : 1;
   workload->schedule = LS_SCHEDULE_1F1B;
   workload->virtual_stages = 1;
-  workload->post_validation = TRUE;
+  workload->post_validation = workload->expert_overlap = TRUE;
   workload->zero = (LsZero){.overlap = TRUE, .bucket_bytes = 200000000, .prefetch = 1};
   workload->recompute = (LsRecompute){.every = 1, .layers = G_MAXINT64};
   workload->optimizer = (LsOptimizer){.kind = LS_OPTIMIZER_ADAMW};
@@ -471,6 +471,30 @@ const char *ls_context_kind_name (LsContextKind kind) {
 
   LS_REQUIRE ((guint) kind < LS_N_CONTEXT_KINDS, "context kind %d", (int) kind);
   return names[kind];
+}
+
+const char *ls_tensor_overlap_name (LsTensorOverlap overlap) {
+  static const char *const names[] = {LS_TENSOR_OVERLAPS (NAME_ENTRY)};
+
+  LS_REQUIRE ((guint) overlap < LS_N_TENSOR_OVERLAPS, "overlap %d", (int) overlap);
+  return names[overlap];
+}
+
+gboolean ls_workload_tensor_bulk (const LsWorkload *workload) {
+  const LsSoftware *software = workload->software;
+
+  if (workload->tensor_overlap != LS_TENSOR_OVERLAP_AUTO)
+    return workload->tensor_overlap != LS_TENSOR_OVERLAP_NONE;
+  /* Megatron-LM got it with its fused weight gradient. */
+  return software->fused_weight_gradient && !software->waits_for_tensor;
+}
+
+LsTensorOverlap ls_workload_tensor_overlap (const LsWorkload *workload) {
+  if (workload->tensor_overlap != LS_TENSOR_OVERLAP_AUTO)
+    return workload->tensor_overlap;
+  if (workload->software->overlaps_tensor && workload->sequence_parallel)
+    return LS_TENSOR_OVERLAP_IDEAL;
+  return ls_workload_tensor_bulk (workload) ? LS_TENSOR_OVERLAP_BULK : LS_TENSOR_OVERLAP_NONE;
 }
 
 const char *ls_schedule_name (LsScheduleKind kind) {

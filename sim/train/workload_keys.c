@@ -39,6 +39,7 @@ static const char *const sqrt_word[] = {"sqrt", NULL};
 static const char *const recompute_units[] = {LS_RECOMPUTE_UNITS (NAME_OF) NULL};
 static const char *const optimizers[] = {LS_OPTIMIZERS (NAME_OF) NULL};
 static const char *const optimizers_later[] = {"muon", NULL};
+static const char *const tensor_overlaps[] = {LS_TENSOR_OVERLAPS (NAME_OF) NULL};
 #define CONTEXT_WORD(id, word) word,
 static const char *const context_kinds[] = {LS_CONTEXT_KINDS (CONTEXT_WORD) NULL};
 #undef CONTEXT_WORD
@@ -214,6 +215,18 @@ const LsConfigKey ls_workload_keys[] = {
      .source = "Megatron-LM's default",
      .when = "only with parallel.tensor > 1",
      .meaning = "tensor ranks split norms and dropouts along the sequence"},
+    {.path = W "parallel.tensor_overlap",
+     .type = LS_CONFIG_WORD,
+     .choices = tensor_overlaps,
+     .default_text = "auto",
+     .source = "as the framework: ideal where it cuts collectives, bulk where it has the fused "
+               "weight gradient, else none (lockstep list frameworks)",
+     .when = "only with parallel.tensor > 1",
+     .meaning = "which collectives of tensor ranks run beside matmuls: none; bulk: in the backward "
+                "pass, whole, beside a gradient that does not need them; pieces: bulk, and the "
+                "others cut into a piece per rank that travel round a ring beside pieces of "
+                "their own matmul (Transformer Engine's ring exchange, PyTorch's async TP; needs "
+                "sequence_parallel); ideal: the same as if no piece waited for another"},
     {.path = W "parallel.pipeline",
      .type = LS_CONFIG_INTEGER,
      .minimum = 1,
@@ -286,6 +299,15 @@ const LsConfigKey ls_workload_keys[] = {
      .default_text = "auto",
      .source = "Megatron-LM: as parallel.tensor",
      .meaning = "ranks that split each expert; auto: as parallel.tensor"},
+    {.path = W "parallel.expert_overlap",
+     .type = LS_CONFIG_BOOLEAN,
+     .default_text = "true",
+     .source = "DeepSeek-V3 technical report (arXiv 2412.19437), section 3.2.1: the point of it",
+     .when = "only with schedule dualpipe or dualpipev, experts on several ranks and zero.stage 0 "
+             "or 1",
+     .meaning = "a forward and a backward that DualPipe pairs run as one block, in which each "
+                "computes while the other's tokens travel to experts and back; false: one after "
+                "the other"},
     {.path = W "parallel.virtual_stages",
      .type = LS_CONFIG_INTEGER,
      .minimum = 1,

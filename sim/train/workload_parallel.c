@@ -19,6 +19,41 @@ static const char *context_word (guint i) {
   return ls_context_kind_name ((LsContextKind) i);
 }
 
+static const char *overlap_word (guint i) {
+  return ls_tensor_overlap_name ((LsTensorOverlap) i);
+}
+
+/* Collectives can be cut where they are gathers and scatters of the tokens' rows. */
+static void read_tensor_overlap (LsWorkloadReader *r) {
+  const char *const path = W "parallel.tensor_overlap";
+  LsWorkload *w = r->workload;
+
+  w->tensor_overlap =
+      (LsTensorOverlap) ls_reader_word (r, path, overlap_word, LS_N_TENSOR_OVERLAPS);
+  if (w->layout.tensor == 1) {
+    ls_reader_no_effect (r, path, "parallel.tensor is 1");
+    w->tensor_overlap = LS_TENSOR_OVERLAP_AUTO;
+  } else if (!w->sequence_parallel && (w->tensor_overlap == LS_TENSOR_OVERLAP_PIECES ||
+                                       w->tensor_overlap == LS_TENSOR_OVERLAP_IDEAL)) {
+    ls_reader_fault (r, path,
+                     "'%s' needs parallel.sequence_parallel: true: an all-reduce is not cut; use "
+                     "bulk, none or auto without",
+                     ls_tensor_overlap_name (w->tensor_overlap));
+  }
+}
+
+/* Only DualPipe's pairs have something to hide tokens behind. */
+static void read_expert_overlap (LsWorkloadReader *r) {
+  const char *const path = W "parallel.expert_overlap";
+  LsWorkload *w = r->workload;
+
+  w->expert_overlap = ls_config_get_bool (r->config, path);
+  if (w->schedule != LS_SCHEDULE_DUALPIPE && w->schedule != LS_SCHEDULE_DUALPIPEV)
+    ls_reader_no_effect (r, path, "only schedules dualpipe and dualpipev run pairs");
+  else if (w->layout.expert == 1)
+    ls_reader_no_effect (r, path, "experts are not on several ranks (parallel.expert is 1)");
+}
+
 static void read_order (LsWorkloadReader *r) {
   static const LsAxis known[] = {LS_AXIS_TENSOR, LS_AXIS_CONTEXT, LS_AXIS_EXPERT, LS_AXIS_DATA,
                                  LS_AXIS_PIPELINE};
@@ -361,6 +396,7 @@ void ls_reader_parallel (LsWorkloadReader *r) {
   w->layout = ls_layout ((guint) ls_config_get_int (r->config, W "parallel.tensor"), 1,
                          (guint) ls_config_get_int (r->config, W "parallel.pipeline"));
   w->sequence_parallel = ls_config_get_bool (r->config, W "parallel.sequence_parallel");
+  read_tensor_overlap (r);
   read_schedule (r);
   w->layout.context = (guint) ls_config_get_int (r->config, W "parallel.context");
   w->context_kind = (LsContextKind) ls_reader_word (r, W "parallel.context_kind", context_word,
@@ -381,6 +417,7 @@ void ls_reader_parallel (LsWorkloadReader *r) {
     w->layout.expert = 1;
     w->layout.expert_tensor = 0;
   }
+  read_expert_overlap (r);
   read_layers_per_stage (r);
   check_tensor (r);
   if (w->model->transformer.experts.count > 0)

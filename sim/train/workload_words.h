@@ -49,6 +49,17 @@
 
 #define LS_ENUM_OFFLOAD(id, name) LS_OFFLOAD_##id,
 typedef enum { LS_OFFLOADS (LS_ENUM_OFFLOAD) LS_N_OFFLOADS } LsOffload;
+/* How tensor-parallel collectives and the matmuls beside them share time (layer_transformer.c). */
+#define LS_TENSOR_OVERLAPS(X)                                                                     \
+  X (AUTO, "auto") /* as the software generation does */                                          \
+  X (NONE, "none") /* compute waits for each */                                                   \
+  X (BULK, "bulk") /* whole, beside the weight or input gradient that does not need them */       \
+  X (PIECES,                                                                                      \
+     "pieces")       /* bulk, and the others as a ring of pieces beside pieces of their matmul */ \
+  X (IDEAL, "ideal") /* bulk, and the others beside their matmul as if nothing depended */
+
+#define LS_ENUM_TENSOR_OVERLAP(id, name) LS_TENSOR_OVERLAP_##id,
+typedef enum { LS_TENSOR_OVERLAPS (LS_ENUM_TENSOR_OVERLAP) LS_N_TENSOR_OVERLAPS } LsTensorOverlap;
 #define LS_ENUM_CONTEXT(id, name) LS_CONTEXT_##id,
 typedef enum { LS_CONTEXT_KINDS (LS_ENUM_CONTEXT) LS_N_CONTEXT_KINDS } LsContextKind;
 #define LS_ENUM_SCHEDULE(id, name) LS_SCHEDULE_##id,

@@ -62,6 +62,33 @@ static LsLayerOp kernel (const char *name, gint64 ps, gint64 saved_bytes, LsPhas
   return op;
 }
 
+/* A matmul in pieces and its collective, in this order or the other. */
+static void add_cut (LsLayerPlan *plan, LsCollectiveOp op, gint64 bytes, guint n, gint64 piece_ps) {
+  const gboolean gathers = op == LS_COLLECTIVE_ALL_GATHER;
+  LsLayerOp *collective = &plan->forward[plan->n_forward + (gathers ? 0 : 1)];
+  LsLayerOp *matmul = &plan->forward[plan->n_forward + (gathers ? 1 : 0)];
+
+  *collective = (LsLayerOp){.name = "cut",
+                            .is_collective = TRUE,
+                            .collective = op,
+                            .collective_bytes = bytes,
+                            .pieces = n};
+  *matmul = kernel ("map", piece_ps * n, 0, LS_PHASE_FORWARD);
+  matmul->piece = kernel ("map", piece_ps, 0, LS_PHASE_FORWARD).cost;
+  plan->n_forward += 2;
+}
+
+static void add_exchange (LsLayerOp *ops, guint *n, const TestLayer *layer) {
+  if (layer->exchange_bytes > 0)
+    ops[(*n)++] = (LsLayerOp){.name = "exchange",
+                              .kind = LS_KIND_ALL_TO_ALL,
+                              .is_collective = TRUE,
+                              .axis = LS_AXIS_EXPERT,
+                              .collective = LS_COLLECTIVE_ALL_TO_ALL,
+                              .collective_bytes = layer->exchange_bytes,
+                              .phase = LS_PHASE_BACKWARD};
+}
+
 static LsLayerPlan *new_plan (const TestLayer *layer, guint tensor) {
   LsLayerPlan *plan = g_new0 (LsLayerPlan, 1);
   const gint64 half_ps = layer->forward_ps / 2, half_bytes = layer->saved_bytes / 2;
@@ -72,15 +99,24 @@ static LsLayerPlan *new_plan (const TestLayer *layer, guint tensor) {
                             .collective_bytes = layer->boundary_bytes};
 
   plan->name = g_strdup ("layer");
-  plan->forward = g_new0 (LsLayerOp, 3);
+  plan->forward = g_new0 (LsLayerOp, 9);
   plan->forward[plan->n_forward++] =
       kernel ("first", half_ps, layer->saved_bytes - half_bytes, LS_PHASE_FORWARD);
+  add_exchange (plan->forward, &plan->n_forward, layer);
   plan->forward[plan->n_forward] =
       kernel ("core", layer->forward_ps - half_ps, half_bytes, LS_PHASE_FORWARD);
   plan->forward[plan->n_forward++].core = TRUE;
-  plan->backward = g_new0 (LsLayerOp, 4);
+  add_exchange (plan->forward, &plan->n_forward, layer);
+  if (layer->gather_piece_ps > 0)
+    add_cut (plan, LS_COLLECTIVE_ALL_GATHER, layer->boundary_bytes, tensor, layer->gather_piece_ps);
+  if (layer->scatter_piece_ps > 0)
+    add_cut (plan, LS_COLLECTIVE_REDUCE_SCATTER, layer->boundary_bytes, tensor,
+             layer->scatter_piece_ps);
+  plan->backward = g_new0 (LsLayerOp, 6);
+  add_exchange (plan->backward, &plan->n_backward, layer);
   plan->backward[plan->n_backward++] =
       kernel ("gradient", layer->backward_ps - layer->weight_ps, 0, LS_PHASE_BACKWARD);
+  add_exchange (plan->backward, &plan->n_backward, layer);
   if (layer->weight_ps > 0) {
     plan->backward[plan->n_backward] =
         kernel ("weights", layer->weight_ps, 0, LS_PHASE_WEIGHT_GRAD);
@@ -154,6 +190,8 @@ static const LsTransfer *expand_collective (gpointer self, guint group, guint de
                         : what->op == LS_COLLECTIVE_BARRIER  ? 0
                                                              : 1;
 
+  if (what->op == LS_COLLECTIVE_SEND_RECV) /* each to the next */
+    return transfer_of (run, what->bytes, what->bytes);
   return transfer_of (run, what->bytes, passes * what->bytes * (n - 1) / n);
 }
 

@@ -17,6 +17,10 @@ typedef struct {
   gint64 parameters; /* per layer */
   guint matrices;    /* of them; 0 counts as 1 */
   gint64 boundary_bytes;
+  gint64 gather_piece_ps;  /* a map in `tensor` pieces behind a gather of boundary_bytes; 0: none */
+  gint64 scatter_piece_ps; /* the same before a reduce-scatter */
+  gint64
+      exchange_bytes; /* of each of four all-to-alls of experts: before and behind the core, and the gradient */
   gboolean tensor_collectives; /* one all-reduce of boundary_bytes per layer and direction */
 } TestLayer;
 

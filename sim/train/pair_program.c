@@ -1,0 +1,62 @@
+/* Overlapped forward and backward; see pair_program.h. */
+#include "train/pair_program.h"
+
+typedef struct {
+  const GArray *items; /* LsLayerItem */
+  guint next;
+  LsLabel microbatch;
+  LsMark deferred; /* collective that a later operation waits for */
+  LsMark awaited;  /* all-to-all that its next turn waits for */
+} Pass;
+
+static gboolean is_exchange (const LsLayerOp *op) {
+  return op != NULL && op->is_collective && op->axis == LS_AXIS_EXPERT &&
+         op->collective == LS_COLLECTIVE_ALL_TO_ALL;
+}
+
+gboolean ls_pair_exchanges (const LsChunks *chunks) {
+  for (guint i = 0; i < chunks->n; i++)
+    for (guint op = 0; op < chunks->chunk[i].plan->n_forward; op++)
+      if (is_exchange (&chunks->chunk[i].plan->forward[op]))
+        return TRUE;
+  return FALSE;
+}
+
+static gboolean is_done (const Pass *pass) {
+  return pass->next == pass->items->len;
+}
+
+static void await (LsBuilder *builder, LsMark *mark) {
+  if (mark->valid)
+    ls_builder_wait (builder, *mark);
+  mark->valid = FALSE;
+}
+
+/* To the next all-to-all, or to the end when it is `alone`. */
+static void run (LsBuilder *builder, Pass *pass, gboolean alone) {
+  builder->microbatch = pass->microbatch;
+  await (builder, &pass->awaited);
+  while (!is_done (pass)) {
+    const LsLayerItem *item = &g_array_index (pass->items, LsLayerItem, pass->next++);
+
+    builder->layer = item->layer;
+    if (is_exchange (item->op) && !alone) {
+      await (builder, &pass->deferred);
+      pass->awaited = ls_layer_write_collective (builder, item->op, item->phase, item->claims[0]);
+      return;
+    }
+    ls_layer_item_write (builder, item, &pass->deferred);
+  }
+}
+
+void ls_pair_write (LsBuilder *builder, const GArray *forward, LsLabel forward_microbatch,
+                    const GArray *backward, LsLabel backward_microbatch) {
+  Pass passes[2] = {{.items = backward, .microbatch = backward_microbatch},
+                    {.items = forward, .microbatch = forward_microbatch}};
+
+  for (guint turn = 0; !is_done (&passes[0]) || !is_done (&passes[1]); turn ^= 1)
+    run (builder, &passes[turn], is_done (&passes[turn ^ 1]));
+  for (guint i = 0; i < G_N_ELEMENTS (passes); i++)
+    await (builder, &passes[i].awaited);
+  builder->layer = LS_LABEL_NONE;
+}
