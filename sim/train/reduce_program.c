@@ -156,6 +156,7 @@ static LsMark add_reduction (LsBuilder *builder, guint stream, gint64 bytes, gbo
                              LsMark *first) {
   LsMark mark = {0};
 
+  *first = mark;
   if (ls_offload_has_copies (builder, experts)) {
     LsOp op = reduction (builder, bytes, experts);
     mark = *first = ls_program_add (builder->program, stream, &op);
@@ -181,7 +182,7 @@ static LsMark add_reduction (LsBuilder *builder, guint stream, gint64 bytes, gbo
 static LsMark add_reductions (LsBuilder *builder, guint stream, LsShared bytes, LsMark *first) {
   LsMark mark = {0};
 
-  first->valid = FALSE;
+  *first = mark;
   for (guint experts = 0; experts < 2; experts++) {
     const gint64 size = experts == 1 ? bytes.experts : bytes.dense;
     LsMark begun;

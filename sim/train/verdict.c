@@ -1,7 +1,7 @@
 /* The memory verdict in words: what is how large, and the least change that would make it fit.
  *
  * Model:      changes are tried one at a time, cheapest in step time first, then added to each other
- *             in the same order; the first that fits is named. Each is what a user would write.
+ *             in the same order; the first that fits is named; then offload, alone and with them. Each is what a user would write.
  * Cost:       one estimate of all stages per change.
  */
 #include <math.h>
@@ -91,12 +91,41 @@ static const Change changes[] = {
     halve_micro_batch, shard_parameters, recompute_all,   double_tensor,
 };
 
+/* The last resort: the host's update is slow. */
+static gboolean offload_optimizer (LsWorkload *workload, GString *text) {
+  if (workload->zero.offload != LS_OFFLOAD_NONE || workload->update.active)
+    return FALSE;
+  workload->zero.offload = LS_OFFLOAD_OPTIMIZER;
+  if (workload->zero.stage > 0) {
+    g_string_append (text, "zero.offload=optimizer");
+    return TRUE;
+  }
+  workload->zero.stage = workload->layout.pipeline == 1 ? 2 : 1;
+  g_string_append_printf (text, "zero={stage: %d, offload: optimizer}", workload->zero.stage);
+  return TRUE;
+}
+
 static gboolean fits (LsWorkload *workload, const LsAccelerator *const *accelerators,
                       LsMemoryEstimate *estimate) {
   if (!ls_workload_resolve (workload, NULL))
     return FALSE;
   ls_memory_fullest (workload, accelerators, estimate);
   return estimate->fits;
+}
+
+/* Alone, or with all other changes, whose text `said` is; NULL. */
+static char *find_offload (const LsWorkload *workload, const LsWorkload *changed,
+                           const GString *said, const LsAccelerator *const *accelerators) {
+  g_autoptr (LsWorkload) one = ls_workload_copy (workload), both = ls_workload_copy (changed);
+  g_autoptr (GString) alone = g_string_new (NULL), also = g_string_new (NULL);
+  LsMemoryEstimate estimate;
+
+  if (offload_optimizer (one, alone) && fits (one, accelerators, &estimate))
+    return g_strdup_printf ("%s (%.1f GB)", alone->str, GB (estimate.reserved_bytes));
+  if (said->len > 0 && offload_optimizer (both, also) && fits (both, accelerators, &estimate))
+    return g_strdup_printf ("%s, %s together (%.1f GB)", said->str, also->str,
+                            GB (estimate.reserved_bytes));
+  return NULL;
 }
 
 /* "zero.stage=3 (61.3 GB)" of the first change that fits, alone or with those before it; NULL. */
@@ -125,7 +154,7 @@ static char *find_remedy (const LsWorkload *workload, const LsAccelerator *const
     if (fits (all, accelerators, &estimate))
       return g_strdup_printf ("%s together (%.1f GB)", all_text->str, GB (estimate.reserved_bytes));
   }
-  return NULL;
+  return find_offload (workload, all, all_text, accelerators);
 }
 
 /* So near to the limit that the count may be wrong about it. */
@@ -181,7 +210,8 @@ char *ls_memory_verdict (const LsWorkload *workload, const LsAccelerator *const 
   if (remedy != NULL)
     g_string_append_printf (text, "; would fit with workload.%s", remedy);
   else
-    g_string_append (text, "; no change of recompute, ZeRO stage, micro-batch or tensor size makes "
-                           "it fit: use more GPUs or pipeline stages, or a smaller model");
+    g_string_append (
+        text, "; no change of recompute, ZeRO stage, micro-batch, tensor size or offload makes "
+              "it fit: use more GPUs or pipeline stages, or a smaller model");
   return g_string_free (text, FALSE);
 }

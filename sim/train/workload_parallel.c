@@ -499,7 +499,7 @@ static void read_shard_group (LsWorkloadReader *r) {
 static void share_host (LsWorkloadReader *r) {
   LsWorkload *w = r->workload;
 
-  if (w->zero.offload == LS_OFFLOAD_NONE || w->gpu_of_rank == NULL || r->cluster == NULL)
+  if (w->gpu_of_rank == NULL || r->cluster == NULL)
     return;
   g_autofree guint *ranks = g_new0 (guint, ls_cluster_n_nodes (r->cluster));
   for (guint rank = 0; rank < w->layout.ranks; rank++)

@@ -10,6 +10,9 @@ empty err
 says out "in the memory of the host, of each rank"
 says out "20.57 GB     123.4 GB       144 GB     1.649 TB"
 run 3 check "$example" --set workload.zero.offload=none
+says err "would fit with workload.zero.offload=optimizer ("
+run 3 check "$example" --set 'workload.zero={stage: 0, offload: none}'
+says err "would fit with workload.zero={stage: 2, offload: optimizer} ("
 # The host's room is a verdict of its own.
 run 3 check "$example" --memory --set 'cluster.groups.main.node.host.memory=100 GB'
 says out "does not fit its host; the device has room"
