@@ -79,12 +79,11 @@ static gboolean same_transfers (const LsConvoyMemo *memo, LsConvoy *convoy) {
 static void shift_walk (const LsConvoyMemo *memo, LsConvoy *convoy) {
   const LsCursor now[2] = {convoy->walk.cursor[0], convoy->walk.cursor[1]};
   const gint64 later = convoy->start_ps - memo->start_ps;
-  const guint side = convoy->n_cursors - 1;
+  const guint side = convoy->n_cursors == 2 ? 1 : 0;
   LsWalk *walk = &convoy->walk;
-  gint64 further[2] = {0, 0};
+  const gint64 further[2] = {now[0].position - memo->start[0].position,
+                             now[1].position - memo->start[1].position};
   *walk = memo->walk;
-  for (guint i = 0; i < convoy->n_cursors; i++)
-    further[i] = now[i].position - memo->start[i].position;
   for (guint i = 0; i < convoy->n_cursors; i++) {
     LsCursor *cursor = &walk->cursor[i];
     cursor->position += further[i];

@@ -96,14 +96,26 @@ static gboolean on_step (gpointer self, const LsStepResult *step, GError **error
   return TRUE;
 }
 
+/* What a trace sees, thrown away. */
+static void on_op (gpointer self, const LsOpRecord *record) {
+  (void) self, (void) record;
+}
+
+/* `observe` > 0: every so-many-th rank is watched, as for a trace, which makes each of its kernels an event. */
 static void run_side (Side *side, const LsCluster *cluster, const LsWorkload *workload,
-                      const LsJob *job, const LsSimulationOptions *options, gboolean convoys) {
+                      const LsJob *job, const LsSimulationOptions *options, gboolean convoys,
+                      guint observe) {
+  static const LsObserver observer = {.op = on_op};
   const LsSimulationJob one = {.workload = workload, .job = job};
   const LsRunOptions how = {.step = on_step, .step_self = side};
   g_autoptr (GError) error = NULL;
   side->rows = g_array_new (FALSE, FALSE, sizeof (gint64));
   side->simulation = ls_simulation_new_with (cluster, &one, 1, 1, options);
-  ls_engine_set_convoys (ls_simulation_engine (side->simulation), convoys);
+  LsEngine *engine = ls_simulation_engine (side->simulation);
+  ls_engine_set_convoys (engine, convoys);
+  ls_engine_add_observer (engine, &observer, NULL);
+  for (guint rank = 0; observe > 0 && rank < ls_engine_n_ranks (engine); rank += observe)
+    ls_engine_observe_rank (engine, rank, TRUE);
   if (!ls_simulation_run (side->simulation, &how, &error))
     g_error ("%s", error->message);
 }
@@ -170,7 +182,8 @@ static void side_clear (Side *side) {
   g_array_unref (side->rows);
 }
 
-/* The second way against all ranks, one event at a time. */
+/* The second way against all ranks, one event at a time (traced, if the second does not fold; some are then traced
+ * there too). */
 static FoldResult compare_ways (const FoldCase *test, gboolean folds) {
   FoldResult result = {0};
   g_autoptr (GError) error = NULL;
@@ -188,9 +201,9 @@ static FoldResult compare_ways (const FoldCase *test, gboolean folds) {
         test->straggler == (gint64) rank ? ls_usage_from_double (test->factor) : LS_USAGE_ONE;
   LsSimulationOptions options = {.factor_of_rank = test->straggler >= 0 ? factors : NULL};
   Side all, folded;
-  run_side (&all, cluster, workload, job, &options, FALSE);
+  run_side (&all, cluster, workload, job, &options, FALSE, folds ? 0 : 1);
   options.fold = folds;
-  run_side (&folded, cluster, workload, job, &options, TRUE);
+  run_side (&folded, cluster, workload, job, &options, TRUE, folds || test->data % 3 > 0 ? 0 : 5);
   result.why = ls_simulation_unfolded_why (folded.simulation);
   result.classes = ls_simulation_n_places (folded.simulation);
   result.events = ls_engine_n_events (ls_simulation_engine (all.simulation));

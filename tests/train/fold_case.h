@@ -41,7 +41,8 @@ typedef struct {
 
 /* Unsuitable cases (the workload cannot be resolved) give `ranks` = 0. */
 FoldResult fold_compare (const FoldCase *test);
-/* All ranks both times: `folded_events` with ranks that go in convoy, `events` one operation at a time. */
+/* All ranks both times: `events` traced, one operation at a time; `folded_events` with ranks that go in convoy, and
+ * every fifth traced if `data` is a multiple of three. */
 FoldResult fold_compare_convoys (const FoldCase *test);
 /* A small random one. */
 FoldCase fold_random (guint64 seed);

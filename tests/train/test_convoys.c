@@ -1,4 +1,4 @@
-/* Ranks that go in convoy (sim/engine/convoy.c) do what they do one event at a time, to the bit: every rank's
+/* Ranks that go in convoy (sim/engine/convoy.c) do what they do one event at a time in a traced run, to the bit: every rank's
  * account of every step, its bytes, FLOPs and memory, what held transfers down, and the summary. Exact
  * equality: the ends of legs are sums of the same integers.
  *
