@@ -451,6 +451,15 @@ static gboolean finish (LsEngine *e, GError **error) {
   return TRUE;
 }
 
+static gboolean fail_too_long (const LsEngine *e, GError **error) {
+  g_set_error (
+      error, LS_ERROR, LS_ERROR_RUN,
+      "simulated time would pass %.0f days: at %.6g s what runs takes longer than the clock "
+      "holds",
+      ls_time_s_from_ps (LS_LATEST_PS) / 86400, ls_time_s_from_ps (e->now_ps));
+  return FALSE;
+}
+
 static gboolean run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GError **error) {
   if (!e->started)
     ls_executor_start (e);
@@ -458,13 +467,15 @@ static gboolean run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GE
   settle (e);
   while (!ls_event_queue_is_empty (e->queue) && !e->fault) {
     gint64 time_ps = ls_event_queue_peek_time (e->queue);
-    if (time_ps > until_ps) {
+    if (time_ps > until_ps && until_ps <= LS_LATEST_PS) {
       e->now_ps = until_ps;
       if (e->n_convoys == 0)
         return TRUE;
       ls_convoys_dissolve (e); /* what ends at this very instant still does */
       continue;
     }
+    if (time_ps > LS_LATEST_PS)
+      return fail_too_long (e, error);
     LS_ASSERT (time_ps >= e->now_ps);
     e->now_ps = time_ps;
     do {

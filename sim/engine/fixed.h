@@ -37,14 +37,27 @@ static inline LsInt128 ls_work_from_units (gint64 units) {
   return (LsInt128) units << LS_RATE_BITS;
 }
 
-/* Picoseconds to do `work` at `rate`: to nearest, at least 1; 0 for no work; `rate` > 0. */
+/* A longer duration is not told apart from this one, 26 days; an event at the end of it never comes. */
+#define LS_LONGEST_PS (G_MAXINT64 / 4)
+/* The clock goes no further, 80 days; what begins now and lasts no longer than LS_LONGEST_PS ends inside
+ * 64 bits. */
+#define LS_LATEST_PS (G_MAXINT64 / 4 * 3)
+
+/* Picoseconds to do `work` at `rate`: to nearest, at least 1; 0 for no work; `rate` > 0. At most
+ * LS_LONGEST_PS. */
 static inline gint64 ls_work_duration_ps (LsInt128 work, gint64 rate) {
   if (work <= 0)
     return 0;
   LsInt128 duration = (work + rate / 2) / rate;
   if (duration < 1)
     return 1;
-  return duration > G_MAXINT64 / 4 ? G_MAXINT64 / 4 : (gint64) duration;
+  return duration > LS_LONGEST_PS ? LS_LONGEST_PS : (gint64) duration;
+}
+
+/* The time a duration from now, as ls_work_duration_ps() gives it; behind the last time for the longest,
+ * which stands for any longer one. */
+static inline gint64 ls_time_after (gint64 now_ps, gint64 duration_ps) {
+  return duration_ps >= LS_LONGEST_PS ? G_MAXINT64 : now_ps + duration_ps;
 }
 
 /* Share of a capacity that `usage` x `rate` takes, rounded up so that sums never undercount. */

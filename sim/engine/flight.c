@@ -278,7 +278,7 @@ static void start (LsEngine *e, guint32 number) {
     return;
   }
   flight->state = LS_FLIGHT_LIGHT;
-  flight->load.event = ls_event_queue_push (e->queue, flight->load_ps + loads_ps, 1,
+  flight->load.event = ls_event_queue_push (e->queue, ls_time_after (flight->load_ps, loads_ps), 1,
                                             (LsEvent){LS_EVENT_FLIGHT, number, 0});
 }
 

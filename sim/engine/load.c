@@ -133,7 +133,8 @@ static void apply_change (LsEngine *e, const LsRateChange *change) {
     load->event = LS_EVENT_NONE;
     return;
   }
-  gint64 end_ps = e->now_ps + MAX (ls_work_duration_ps (MAX (load->remaining, 0), rate), 1);
+  gint64 end_ps =
+      ls_time_after (e->now_ps, MAX (ls_work_duration_ps (MAX (load->remaining, 0), rate), 1));
   if (load->event != LS_EVENT_NONE) {
     ls_event_queue_reschedule (e->queue, load->event, end_ps);
     return;

@@ -16,7 +16,8 @@
 
 #define MODEL "workload.model"
 #define LS_ELEMENTS_MAX 5000
-#define SIZE_MAX_TOTAL 1e15 /* elements of one tensor per sample: beyond, products leave 64 bits */
+#define SIZE_MAX_TOTAL \
+  1e15 /* weights of a model, elements of a tensor per sample: beyond, products leave 64 bits */
 
 /* --- transformers --------------------------------------------------------------------------- */
 
@@ -93,6 +94,21 @@ static LsModel *read_transformer (LsConfig *config, LsConfigErrors *errors) {
   return ls_model_new_transformer ("transformer", &t);
 }
 
+/* Weights of all blocks, or more; of the ends, their largest. In double, since it may leave 64 bits. */
+static double most_weights (const LsTransformer *t) {
+  const LsLatent *l = &t->latent;
+  const LsExperts *e = &t->experts;
+  const double hidden = (double) t->hidden, heads = (double) t->heads;
+  const double ranks = (double) l->q_rank + (double) l->kv_rank;
+  double widths = 4 * heads * (double) t->head_dim + 3 * (double) t->ffn +
+                  3 * (double) e->count * (double) e->ffn + 3 * (double) e->shared_ffn;
+
+  if (l->kv_rank > 0)
+    widths += ranks + heads * ((double) l->nope + (double) l->rope + (double) l->value) *
+                          (1 + ranks / hidden);
+  return MAX ((double) t->layers * hidden * widths, hidden * (double) MAX (t->vocab, t->max_seq));
+}
+
 /* Sizes that contradict each other. head_dim follows from hidden and heads unless it was given. */
 static gboolean check_transformer (LsConfig *config, LsConfigErrors *errors, LsTransformer *t) {
   gboolean fine = TRUE;
@@ -120,9 +136,8 @@ static gboolean check_transformer (LsConfig *config, LsConfigErrors *errors, LsT
                         t->kv_heads, t->heads);
     fine = FALSE;
   }
-  if ((double) t->hidden * (double) MAX (t->vocab, t->ffn) > SIZE_MAX_TOTAL ||
-      (double) t->experts.count * (double) t->experts.ffn * (double) t->hidden > SIZE_MAX_TOTAL ||
-      (double) t->heads * (double) t->head_dim > 1e9 || t->layers > 1000000) {
+  if (most_weights (t) > SIZE_MAX_TOTAL || (double) t->heads * (double) t->head_dim > 1e9 ||
+      t->layers > 1000000) {
     ls_config_error_at (config, errors, MODEL, "the model is too large to simulate");
     fine = FALSE;
   }

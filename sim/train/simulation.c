@@ -398,7 +398,8 @@ static gboolean run_sliced (LsSimulation *simulation, GError **error) {
 
   for (;;) {
     gint64 wall_us = g_get_monotonic_time ();
-    if (!run_until (simulation, ls_engine_now_ps (simulation->engine) + slice_ps, error))
+    gint64 now_ps = ls_engine_now_ps (simulation->engine);
+    if (!run_until (simulation, now_ps + MIN (slice_ps, G_MAXINT64 - now_ps), error))
       return FALSE;
     double done = (double) ls_engine_n_operations (simulation->engine);
     if (options->progress != NULL)

@@ -157,7 +157,7 @@ const LsConfigKey ls_update_keys[] = {
      .type = LS_CONFIG_QUANTITY,
      .dimension = LS_DIMENSION_TIME,
      .flags = LS_CONFIG_POSITIVE,
-     .maximum = 9e6,
+     .maximum = 6.9e6,
      .when = "only with timed models and policies other than sync",
      .meaning = "simulated time after which the run ends"},
     {0},

@@ -440,9 +440,16 @@ static gboolean is_too_large (const LsWorkload *w) {
   double largest = 0;
 
   if (w->model->kind == LS_MODEL_TRANSFORMER) {
-    largest = MAX (tokens * (double) MAX (MAX (t->vocab, 3 * t->ffn), t->hidden),
-                   tokens * (double) w->seq_len * (double) t->heads) *
-              (double) t->layers;
+    const double heads = (double) t->heads;
+    const double routed = (double) t->experts.top_k * (double) MAX (t->hidden, 3 * t->experts.ffn) *
+                          MAX (t->experts.capacity_factor, 1);
+    const double attention =
+        heads * (3 * (double) t->head_dim + (double) t->latent.nope + (double) t->latent.rope +
+                 (double) t->latent.value + (double) w->seq_len);
+    const double width =
+        (double) MAX (MAX (t->vocab, 3 * t->ffn), MAX (t->hidden, 3 * t->experts.shared_ffn));
+
+    largest = tokens * (double) t->layers * MAX (MAX (width, attention), routed);
   } else {
     for (guint i = 0; i < w->model->n_elements; i++) {
       const LsElement *e = &w->model->elements[i];

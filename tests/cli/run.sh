@@ -102,6 +102,11 @@ for left in ./*.db-* results/*.db-*; do
   [ ! -e "$left" ] || fail "left behind: $left"
 done
 
+# A transfer that outlasts the clock: a reason, exit 1, nothing left.
+run 1 run tiny.yaml --set cluster.nodes=2 --set 'cluster.fabric={kind: single-switch, link: 1 b/s}' -o late.db
+says err "simulated time would pass 80 days"
+[ ! -e late.db ] || fail "a run that failed left a database"
+
 # Too large: simulated, traced, said, exit 3.
 run 3 run tiny.yaml --set workload.model.hidden=16384 --set workload.model.layers=48 --set workload.stop.steps=1 -o big.db
 says err "does not fit"
