@@ -1,6 +1,6 @@
 /* Ctrl-C and broken pipes.
  *
- * The first SIGINT or SIGTERM sets a flag that long commands look at between events; they then stop
+ * The first SIGINT, SIGTERM or SIGHUP sets a flag that long commands look at between events; they then stop
  * in good order and exit with 130. A second one ends the process at once. SIGPIPE is left at its
  * default, so that `lockstep query ... | head` ends quietly.
  */

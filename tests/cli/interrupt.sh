@@ -26,6 +26,33 @@ for left in long.db-*; do
   [ ! -e "$left" ] || fail "left behind: $left"
 done
 
+# A terminal that goes away is an interrupt too, but not to a run under nohup (SIGHUP is ignored there).
+"$LOCKSTEP" run tiny.yaml --set workload.stop.steps=10000000 --trace steps -o gone.db >out 2>err &
+pid=$!
+tries=0
+while [ ! -s gone.db ] && [ $tries -lt 100 ]; do
+  sleep 0.1
+  tries=$((tries + 1))
+done
+sleep 0.5
+kill -HUP $pid
+wait $pid
+status=$?
+[ $status -eq 130 ] || { fail "a run without its terminal exits with $status"; cat err >&2; }
+run 0 query gone.db "SELECT value FROM run WHERE key = 'status'"
+says out "interrupted"
+[ ! -e gone.db-journal ] || fail "a journal is left"
+status=0
+(
+  trap '' HUP
+  "$LOCKSTEP" run tiny.yaml --set workload.stop.steps=20000 --trace none -q >out 2>err &
+  pid=$!
+  sleep 0.3
+  kill -HUP $pid
+  wait $pid
+) || status=$?
+[ $status -eq 0 ] || fail "a run under nohup exits with $status"
+
 # A campaign that would take hours, in the middle of a replication.
 cat >years.yaml <<'YAML'
 cluster: {storage: {read: 10 GB/s, write: 5 GB/s, latency: 1 ms, fabric: compute}}
