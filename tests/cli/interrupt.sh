@@ -45,7 +45,7 @@ says out "interrupted"
 status=0
 (
   trap '' HUP
-  "$LOCKSTEP" run tiny.yaml --set workload.stop.steps=20000 --trace none -q >out 2>err &
+  "$LOCKSTEP" run tiny.yaml --set workload.stop.steps=200000 --trace none -q >out 2>err &
   pid=$!
   sleep 0.3
   kill -HUP $pid
