@@ -394,7 +394,9 @@ static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **e
        out->preset != NULL || (!*text (reader, "sequence_parallel") && later_megatron (reader)));
   out->tensor_overlap = tensor_overlap (reader, out);
   /* Megatron before Core, and DeepSpeed with it, communicated after the backward pass that it belongs to. */
-  out->overlap = !of_megatron (reader) || says (reader, "framework", "core") || of_nemo (reader);
+  const gboolean of_core = says (reader, "framework", "core") || of_nemo (reader);
+  out->overlap = !of_megatron (reader) || of_core;
+  out->core_buckets = of_core && out->dp * out->cp > 1 && out->zero_stage < 3;
   return TRUE;
 }
 

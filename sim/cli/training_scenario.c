@@ -115,6 +115,19 @@ static void append_stages (GString *yaml, const LsTrainingRow *row) {
   g_string_append_c (yaml, ']');
 }
 
+/* Megatron-Core fills a bucket with 40 M parameters, and on more than 40 ranks with one million for each rank, so that
+ * a ring's steps are not lost in latency (distributed_data_parallel.py, bucket_size not given). */
+static void append_zero (GString *yaml, const LsTrainingRow *row) {
+  const gint64 parameters = 1000000 * MAX (40, row->dp * row->cp);
+
+  g_string_append_printf (yaml, "  zero: {stage: %d, overlap: %s", (int) row->zero_stage,
+                          row->overlap ? "true" : "false");
+  if (row->core_buckets)
+    g_string_append_printf (yaml, ", bucket: %" G_GINT64_FORMAT " MB",
+                            parameters * (row->half_gradients ? 2 : 4) / 1000000);
+  g_string_append (yaml, "}\n");
+}
+
 char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const char *recompute) {
   GString *yaml = g_string_new ("lockstep: 1\n");
 
@@ -139,8 +152,7 @@ char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const 
                             (int) row->virtual_stages);
   append_stages (yaml, row);
   g_string_append (yaml, "}\n");
-  g_string_append_printf (yaml, "  zero: {stage: %d, overlap: %s}\n", (int) row->zero_stage,
-                          row->overlap ? "true" : "false");
+  append_zero (yaml, row);
   g_string_append_printf (yaml, "  recompute: {mode: %s", recompute);
   if (row->recompute_layers > 0)
     g_string_append_printf (yaml, ", layers: %d", (int) row->recompute_layers);
