@@ -1,6 +1,8 @@
 /* Memory in large pieces: see memory.h. */
 #include "base/memory.h"
 
+#include "base/assert.h"
+
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,12 +30,12 @@ void ls_memory_prepare (void) {
     return;
   (void) sbrk ((intptr_t) rest);
   /* One growth by all of it, never given back. */
-  char *begin = sbrk (0), *block = malloc (LARGE_BYTES), *end = sbrk (0);
+  char *begin = sbrk (0), *block = g_malloc (LARGE_BYTES), *end = sbrk (0);
   if (block >= begin && block < end) {
     ls_memory_advise (begin, (gsize) (end - begin));
     (void) madvise (begin, HUGE_BYTES, MADV_COLLAPSE); /* malloc() has written there already */
   }
-  free (block);
+  g_free (block);
   (void) mallopt (M_TOP_PAD, (int) LARGE_BYTES);
 #endif
 }
@@ -102,8 +104,7 @@ gpointer ls_memory_new_sparse (gsize n, gsize size) {
     return g_malloc0_n (n, size);
   char *data =
       mmap (NULL, whole + HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if ((gpointer) data == MAP_FAILED)
-    g_error ("no room for %" G_GSIZE_FORMAT " bytes", bytes);
+  LS_REQUIRE ((gpointer) data != MAP_FAILED, "no room for %" G_GSIZE_FORMAT " bytes", bytes);
   const gsize before = (HUGE_BYTES - (gsize) data % HUGE_BYTES) % HUGE_BYTES;
   if (before > 0)
     munmap (data, before);

@@ -192,8 +192,10 @@ static void begin_forward (Writer *w, guint part, LsLabel microbatch) {
   if (own->from == NOBODY)
     ls_input_await_label (builder, sample);
   w->begun = ls_builder_point (builder, "forward");
-  if (is_remote (own->from))
+  if (is_remote (own->from)) {
+    LS_ASSERT (own->before != NULL);
     ls_layers_gather_boundary (builder, own->before->boundary_gather_bytes, LS_PHASE_FORWARD);
+  }
 }
 
 static LsMark forward (Writer *w, guint part, LsLabel microbatch) {
