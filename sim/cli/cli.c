@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -80,6 +81,32 @@ static void print_stdout (const char *text) {
   fflush (stdout);
 }
 
+/* {"error": [...]} with one entry per line of the message that names a place, or one for the whole
+ * (transfer full). */
+static char *error_json (const GError *error) {
+  g_autoptr (LsConfigErrors) faults = ls_config_errors_new ();
+  g_autoptr (GRegex) placed = g_regex_new (
+      "^(.+?):([0-9]{1,9}):([0-9]{1,9}): (?:(error|warning): )?(.*)$", G_REGEX_MULTILINE, 0, NULL);
+  g_autoptr (GMatchInfo) match = NULL;
+
+  for (g_regex_match (placed, error->message, 0, &match); g_match_info_matches (match);
+       g_match_info_next (match, NULL)) {
+    g_auto (GStrv) part = g_match_info_fetch_all (match);
+    const LsConfigPosition at = {part[1], (int) g_ascii_strtoll (part[2], NULL, 10),
+                                 (int) g_ascii_strtoll (part[3], NULL, 10)};
+
+    ls_config_errors_add (
+        faults, g_str_equal (part[4], "warning") ? LS_CONFIG_FAULT_WARNING : LS_CONFIG_FAULT_ERROR,
+        at, "%s", part[5]);
+  }
+  if (!ls_config_errors_any (faults))
+    ls_config_errors_add (faults, LS_CONFIG_FAULT_ERROR, (LsConfigPosition){NULL, 0, 0}, "%s",
+                          error->message);
+  const char *code = error->domain == LS_ERROR ? ls_error_name ((LsError) error->code) : "io";
+  g_autofree char *list = ls_config_errors_json (faults, code, 0);
+  return g_strdup_printf ("{\"error\": %s}\n", list);
+}
+
 static int show_error (const LsCli *cli, const GError *error) {
   print_tagged (cli, "lockstep", "error", "31", error->message);
   if (error->domain == LS_ERROR && error->code == LS_ERROR_USAGE && cli->command) {
@@ -88,20 +115,9 @@ static int show_error (const LsCli *cli, const GError *error) {
     fprintf (stderr, "%s\nTry 'lockstep %s -h'.\n", usage, cli->command->name);
   }
   if (cli->json) {
-    LsJson *json = ls_json_new ();
-    g_autofree char *text = NULL;
+    g_autofree char *json = error_json (error);
 
-    ls_json_open_object (json, NULL);
-    ls_json_open_array (json, "error");
-    ls_json_open_object (json, NULL);
-    ls_json_string (json, "code",
-                    error->domain == LS_ERROR ? ls_error_name ((LsError) error->code) : "io");
-    ls_json_string (json, "message", error->message);
-    ls_json_close (json);
-    ls_json_close (json);
-    ls_json_close (json);
-    text = ls_json_finish (json);
-    print_stdout (text);
+    print_stdout (json);
   }
   return ls_error_exit_status (error);
 }
@@ -120,32 +136,45 @@ static gboolean replace_file (const char *path, const char *text, GError **error
   return FALSE;
 }
 
-gboolean ls_cli_write (LsCli *cli, const char *text, GError **error) {
-  const char *path = ls_args_string (cli->args, "output");
-  gboolean plain =
-      path &&
-      (!g_file_test (path, G_FILE_TEST_EXISTS) ||
-       (g_file_test (path, G_FILE_TEST_IS_REGULAR) && !g_file_test (path, G_FILE_TEST_IS_SYMLINK)));
-  FILE *file = stdout;
-  gboolean good;
+/* Onto a stream: standard output, a device, a pipe. `name` is what a message calls it. */
+static gboolean print_to (FILE *file, const char *name, const char *text, GError **error) {
+  if (file && fputs (text, file) >= 0 && fflush (file) == 0)
+    return TRUE;
+  g_set_error (error, LS_ERROR, LS_ERROR_IO, "%s: cannot write: %s", name, g_strerror (errno));
+  return FALSE;
+}
 
-  if (path && !ls_cli_may_write (cli, path, error))
-    return FALSE;
-  if (plain)
-    return replace_file (path, text, error);
-  if (path)
-    file = fopen (path, "w"); /* a device, a pipe, or what a link leads to */
-  if (!file) {
+static gboolean print_to_device (const char *path, const char *text, GError **error) {
+  FILE *file = fopen (path, "w");
+  gboolean good = print_to (file, path, text, error);
+
+  if (file && fclose (file) != 0 && good) {
     g_set_error (error, LS_ERROR, LS_ERROR_IO, "%s: cannot write: %s", path, g_strerror (errno));
     return FALSE;
   }
-  good = fputs (text, file) >= 0 && fflush (file) == 0;
-  if (path)
-    good = (fclose (file) == 0) && good;
-  if (!good)
-    g_set_error (error, LS_ERROR, LS_ERROR_IO, "%s: cannot write: %s",
-                 path ? path : "standard output", g_strerror (errno));
   return good;
+}
+
+gboolean ls_cli_write_file (LsCli *cli, const char *path, const char *text, GError **error) {
+  if (!ls_cli_may_write (cli, path, error))
+    return FALSE;
+  if (g_file_test (path, G_FILE_TEST_EXISTS) && !g_file_test (path, G_FILE_TEST_IS_REGULAR))
+    return print_to_device (path, text, error);
+  if (!g_file_test (path, G_FILE_TEST_IS_SYMLINK))
+    return replace_file (path, text, error);
+  /* The link stays, and what it leads to is replaced; one that leads nowhere is filled as it is. */
+  char *target = realpath (path, NULL);
+  gboolean good = target ? replace_file (target, text, error) : print_to_device (path, text, error);
+
+  free (target);
+  return good;
+}
+
+gboolean ls_cli_write (LsCli *cli, const char *text, GError **error) {
+  const char *path = ls_args_string (cli->args, "output");
+
+  return path ? ls_cli_write_file (cli, path, text, error)
+              : print_to (stdout, "standard output", text, error);
 }
 
 gboolean ls_cli_may_write (LsCli *cli, const char *path, GError **error) {
@@ -242,10 +271,20 @@ static int run_without_command (LsCli *cli, int argc, char **argv) {
   return 2;
 }
 
+static gboolean looks_like_scenario (const char *name) {
+  return g_str_has_suffix (name, ".yaml") || g_str_has_suffix (name, ".yml") ||
+         g_str_has_suffix (name, ".json") || g_file_test (name, G_FILE_TEST_IS_REGULAR);
+}
+
 static void set_unknown_command (const char *name, GError **error) {
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   const char *near;
 
+  if (looks_like_scenario (name)) {
+    g_set_error (error, LS_ERROR, LS_ERROR_USAGE,
+                 "'%s' is a file, not a command; did you mean 'lockstep run %s'?", name, name);
+    return;
+  }
   for (const LsCommand *const *c = ls_commands (); *c; c++)
     g_ptr_array_add (names, (gpointer) (*c)->name);
   g_ptr_array_add (names, NULL);

@@ -31,6 +31,9 @@ int ls_cli_main (int argc, char **argv);
 /* Writes a finished document to standard output, or to the file of -o (which must not exist unless
  * --force), whole or not at all. */
 gboolean ls_cli_write (LsCli *cli, const char *text, GError **error);
+/* The same to another file than that of -o: a regular file is replaced whole, also behind a link; a
+ * device or a pipe is written to. */
+gboolean ls_cli_write_file (LsCli *cli, const char *path, const char *text, GError **error);
 /* Whether -o PATH may be written: not "-", no folder, not there already unless --force. */
 gboolean ls_cli_may_write (LsCli *cli, const char *path, GError **error);
 /* Shows a warning (unless -q) and keeps it for the JSON document. */

@@ -286,7 +286,7 @@ static gboolean write_csv (LsCli *cli, const GPtrArray *learnings, GError **erro
     fputs (csv->str, stdout);
     return TRUE;
   }
-  return g_file_set_contents (path, csv->str, (gssize) csv->len, error);
+  return ls_cli_write_file (cli, path, csv->str, error);
 }
 
 static gboolean write_results (LsCli *cli, const GPtrArray *learnings, GError **error) {

@@ -394,7 +394,8 @@ LsScenario *ls_scenario_from_path (const char *path, const char *const *settings
 }
 
 static void print_json_errors (const LsScenario *scenario) {
-  g_autofree char *list = ls_config_errors_json (scenario->errors, 0);
+  g_autofree char *list =
+      ls_config_errors_json (scenario->errors, ls_error_name (LS_ERROR_CONFIG), 0);
 
   fprintf (stdout, "{\"error\": %s}\n", g_strchomp (list));
 }

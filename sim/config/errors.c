@@ -167,13 +167,16 @@ char *ls_config_errors_text (const LsConfigErrors *errors) {
   return g_string_free (out, FALSE);
 }
 
-static void append_fault_json (GString *out, const Fault *fault) {
+static void append_fault_json (GString *out, const char *code, const Fault *fault) {
   const char *split = strstr (fault->message, "; ");
   g_autofree char *message = split != NULL
                                  ? g_strndup (fault->message, (gsize) (split - fault->message))
                                  : g_strdup (fault->message);
 
   g_string_append_c (out, '{');
+  ls_config_json_key (out, "code");
+  ls_config_json_string (out, code);
+  g_string_append (out, ", ");
   ls_config_json_key (out, "kind");
   ls_config_json_string (out, kind_word (fault->kind));
   g_string_append (out, ", ");
@@ -194,14 +197,14 @@ static void append_fault_json (GString *out, const Fault *fault) {
   g_string_append_c (out, '}');
 }
 
-char *ls_config_errors_json (const LsConfigErrors *errors, int indent) {
+char *ls_config_errors_json (const LsConfigErrors *errors, const char *code, int indent) {
   g_autoptr (GPtrArray) faults = sorted (errors);
   GString *out = g_string_new ("[");
   gboolean first = TRUE;
 
   for (guint i = 0; i < faults->len; i++) {
     ls_config_json_next (out, indent, 1, &first);
-    append_fault_json (out, faults->pdata[i]);
+    append_fault_json (out, code, faults->pdata[i]);
   }
   if (faults->len > 0)
     ls_config_json_break (out, indent, 0);

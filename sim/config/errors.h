@@ -46,9 +46,10 @@ LsConfigFault ls_config_errors_get (const LsConfigErrors *errors, guint index);
  * of file (as first named), line and column; the same fault twice is written once. */
 char *ls_config_errors_text (const LsConfigErrors *errors);
 
-/* A JSON array of {"kind","file","line","column","message","hint"} in the same order. @indent
- * spaces of indentation, 0 for one line. */
-char *ls_config_errors_json (const LsConfigErrors *errors, int indent);
+/* A JSON array of {"code","kind","file","line","column","message","hint"} in the same order, the
+ * one form in which the program tells scripts of faults. @code: the name of an LsError. @indent spaces
+ * of indentation, 0 for one line. */
+char *ls_config_errors_json (const LsConfigErrors *errors, const char *code, int indent);
 
 /* FALSE and a GError (LS_ERROR_CONFIG) holding the text when there is any error. */
 gboolean ls_config_errors_check (const LsConfigErrors *errors, GError **error);

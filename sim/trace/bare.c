@@ -91,6 +91,6 @@ gboolean ls_trace_bare_insert_rate (const char *recorded, const char *scratch, g
   ok = ok && ls_database_run (db, "COMMIT", error);
   *rows_per_s = (double) n_rows / seconds_since (start_us);
   ok = ok && (index_s == NULL || build_indexes (db, index_s, error));
-  ls_database_close (db, scratch, TRUE);
+  ls_database_close (db, scratch, TRUE, NULL);
   return ok;
 }

@@ -73,17 +73,15 @@ LsRecorder *ls_recorder_new (const char *path, const LsTraceMeta *meta,
 }
 
 /* Closes the database; `discard` removes it. */
-static void close_database (LsRecorder *recorder, gboolean discard) {
+static gboolean close_database (LsRecorder *recorder, gboolean discard, GError **error) {
   g_clear_pointer (&recorder->writer, ls_trace_writer_free);
-  if (recorder->db != NULL)
-    ls_database_close (recorder->db, recorder->path, discard);
-  recorder->db = NULL;
+  return ls_database_close (g_steal_pointer (&recorder->db), recorder->path, discard, error);
 }
 
 void ls_recorder_free (LsRecorder *recorder) {
   if (recorder == NULL)
     return;
-  close_database (recorder, TRUE);
+  close_database (recorder, TRUE, NULL);
   for (guint r = 0; r < recorder->meta->n_ranks; r++)
     for (guint s = 0; recorder->streams[r] != NULL && s < recorder->meta->ranks[r].n_streams; s++)
       ls_id_map_clear (&recorder->streams[r][s]);
@@ -156,9 +154,10 @@ gboolean ls_recorder_finish (LsRecorder *recorder, const char *status, gint64 en
                              GError **error) {
   LS_REQUIRE (!recorder->finished, "the trace is finished already");
   recorder->finished = TRUE;
-  gboolean ok = finish (recorder, status, end_ps, error);
-  close_database (recorder, !ok);
-  return ok;
+  if (finish (recorder, status, end_ps, error))
+    return close_database (recorder, FALSE, error);
+  close_database (recorder, TRUE, NULL);
+  return FALSE;
 }
 
 LsRecorderStats ls_recorder_stats (const LsRecorder *recorder) {

@@ -40,7 +40,7 @@ typedef enum { LS_TRACE_LEVELS (LS_ENUM_TRACE_LEVEL) LS_N_TRACE_LEVELS } LsTrace
 
 typedef struct {
   LsTraceLevel level; /* STEPS or above */
-  gboolean force;     /* replace an old database */
+  gboolean force;     /* replace an old database, when the new one is finished */
   gboolean all_ranks;
   const guint *ranks; /* exactly these, if n_ranks > 0; borrowed during the call */
   guint n_ranks;

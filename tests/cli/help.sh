@@ -31,6 +31,21 @@ says err "usage: lockstep run"
 run 2 --json run --jsno
 is_json
 says out '"error"'
+# Faults of the line, of a file and of a scenario have one form.
+tiny
+for wrong in "run --jsno" "run nowhere.yaml" "run tiny.yaml --set workload.nothing=1" "query nowhere.db about"; do
+  # shellcheck disable=SC2086
+  "$LOCKSTEP" $wrong --json >out 2>err && fail "lockstep $wrong does not fail"
+  is_json
+  for key in code kind file line column message hint; do
+    says out "\"$key\": "
+  done
+done
+# A scenario in the place of a command.
+run 2 tiny.yaml
+says err "did you mean 'lockstep run tiny.yaml'?"
+run 2 gone.yaml
+says err "did you mean 'lockstep run gone.yaml'?"
 run 2 list gpu
 says err "did you mean 'gpus'?"
 run 2 run

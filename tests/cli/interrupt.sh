@@ -1,47 +1,69 @@
 #!/bin/sh
-# Ctrl-C: exit status 130 and a valid database of what was done.
+# Ctrl-C: exit status 130 and a valid database of what was done; an old one lies there until then.
 # shellcheck source=tests/cli/lib/common.sh
 . "$SOURCE_DIR/tests/cli/lib/common.sh"
 tiny
 
-"$LOCKSTEP" run tiny.yaml --set workload.stop.steps=10000000 --trace steps -o long.db >out 2>err &
-pid=$!
-tries=0
-while [ ! -s long.db ] && [ $tries -lt 100 ]; do
-  sleep 0.1
-  tries=$((tries + 1))
-done
-sleep 1
-kill -INT $pid
-wait $pid
-status=$?
-[ $status -eq 130 ] || { fail "interrupted run exits with $status"; cat err >&2; }
-run 0 query long.db "SELECT value FROM run WHERE key = 'status'"
-says out "interrupted"
-run 0 query long.db "PRAGMA integrity_check"
-says out "ok"
+# stopped SIGNAL FILE ARG...: runs ARG..., and sends SIGNAL a second after FILE has something in it. The
+# exit status is in $status.
+stopped() {
+  signal=$1
+  growing=$2
+  shift 2
+  "$LOCKSTEP" run "$@" >out 2>err &
+  pid=$!
+  tries=0
+  while [ ! -s "$growing" ] && [ $tries -lt 100 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+  done
+  sleep 1
+  kill "-$signal" $pid
+  tries=0
+  while kill -0 $pid 2>/dev/null && [ $tries -lt 300 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+  done
+  kill -KILL $pid 2>/dev/null && fail "SIG$signal does not stop: run $*"
+  status=0
+  wait $pid || status=$?
+}
+
+# interrupted DB: the last run was, and DB is whole.
+interrupted() {
+  [ "$status" -eq 130 ] || { fail "an interrupted run exits with $status"; cat err >&2; }
+  run 0 query "$1" "SELECT value FROM run WHERE key = 'status'"
+  says out "interrupted"
+  run 0 query "$1" "PRAGMA integrity_check"
+  says out "ok"
+  for left in "$1"-* "$1".new*; do
+    [ ! -e "$left" ] || fail "left behind: $left"
+  done
+}
+long="--set workload.stop.steps=10000000 --trace steps"
+
+# shellcheck disable=SC2086
+stopped INT long.db tiny.yaml $long -o long.db
+interrupted long.db
 run 0 query long.db "SELECT count(*) > 0 AS some FROM step" --format csv
 [ "$(sed -n 2p out)" = 1 ] || fail "no finished step in the database"
-for left in long.db-*; do
-  [ ! -e "$left" ] || fail "left behind: $left"
-done
+
+# Over an older trace: killed, it leaves that one; interrupted, it takes its place. (A run that fails:
+# tests/trace/test_files.c.)
+run 0 run tiny.yaml -o old.db
+cp old.db kept.db
+# shellcheck disable=SC2086
+stopped KILL old.db.new tiny.yaml $long -o old.db --force
+cmp -s old.db kept.db || fail "a killed run changed the trace that it would have replaced"
+rm -f old.db.new old.db.new-journal
+# shellcheck disable=SC2086
+stopped INT old.db.new tiny.yaml $long -o old.db --force
+interrupted old.db
 
 # A terminal that goes away is an interrupt too, but not to a run under nohup (SIGHUP is ignored there).
-"$LOCKSTEP" run tiny.yaml --set workload.stop.steps=10000000 --trace steps -o gone.db >out 2>err &
-pid=$!
-tries=0
-while [ ! -s gone.db ] && [ $tries -lt 100 ]; do
-  sleep 0.1
-  tries=$((tries + 1))
-done
-sleep 0.5
-kill -HUP $pid
-wait $pid
-status=$?
-[ $status -eq 130 ] || { fail "a run without its terminal exits with $status"; cat err >&2; }
-run 0 query gone.db "SELECT value FROM run WHERE key = 'status'"
-says out "interrupted"
-[ ! -e gone.db-journal ] || fail "a journal is left"
+# shellcheck disable=SC2086
+stopped HUP gone.db tiny.yaml $long -o gone.db
+interrupted gone.db
 status=0
 (
   trap '' HUP
@@ -59,19 +81,6 @@ cluster: {storage: {read: 10 GB/s, write: 5 GB/s, latency: 1 ms, fabric: compute
 faults: {failures: {gpu: {component: gpu, lifetime: {dist: exponential, mean: 1 s}, repair: {dist: constant, value: 1 s}}}}
 campaign: {until: {duration: 30000 d}, checkpoint: {every: 60 s}, recovery: wait, replications: 2}
 YAML
-"$LOCKSTEP" run tiny.yaml years.yaml -o years.db >out 2>err &
-pid=$!
-sleep 3
-kill -INT $pid
-tries=0
-while kill -0 $pid 2>/dev/null && [ $tries -lt 300 ]; do
-  sleep 0.1
-  tries=$((tries + 1))
-done
-kill -KILL $pid 2>/dev/null && fail "an interrupted campaign goes on"
-wait $pid
-status=$?
-[ $status -eq 130 ] || { fail "an interrupted campaign exits with $status"; cat err >&2; }
-run 0 query years.db "SELECT value FROM run WHERE key = 'status'"
-says out "interrupted"
+stopped INT years.db tiny.yaml years.yaml -o years.db
+interrupted years.db
 finish

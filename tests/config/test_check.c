@@ -208,11 +208,13 @@ START_TEST (faults_have_a_json_form) {
                         "wrong; takes this; did you mean that");
   ls_config_errors_add (errors, LS_CONFIG_FAULT_ERROR, (LsConfigPosition){"b", 1, 1},
                         "wrong; takes this; did you mean that");
-  json = ls_config_errors_json (errors, 0);
-  ck_assert_str_eq (json, "[{\"kind\": \"error\", \"file\": \"b\", \"line\": 1, \"column\": 1, "
-                          "\"message\": \"wrong\", \"hint\": \"takes this; did you mean that\"}, "
-                          "{\"kind\": \"warning\", \"file\": \"b\", \"line\": 2, \"column\": 3, "
-                          "\"message\": \"w \\\"x\\\"\", \"hint\": null}]");
+  json = ls_config_errors_json (errors, "config", 0);
+  ck_assert_str_eq (
+      json,
+      "[{\"code\": \"config\", \"kind\": \"error\", \"file\": \"b\", \"line\": 1, \"column\": 1, "
+      "\"message\": \"wrong\", \"hint\": \"takes this; did you mean that\"}, "
+      "{\"code\": \"config\", \"kind\": \"warning\", \"file\": \"b\", \"line\": 2, \"column\": 3, "
+      "\"message\": \"w \\\"x\\\"\", \"hint\": null}]");
   ck_assert (!ls_config_errors_check (errors, &error));
   ck_assert_str_eq (error->message, "b:1:1: error: wrong; takes this; did you mean that\n"
                                     "b:2:3: warning: w \"x\"");

@@ -57,7 +57,7 @@ static void exercise (const LsConfigSchema *schema, const char *text, gsize leng
     yaml = ls_config_to_yaml (config, LS_CONFIG_WRITE_DEFAULTS);
     json = ls_config_to_json (config, LS_CONFIG_WRITE_GIVEN, 2);
   }
-  faults = ls_config_errors_json (errors, 0);
+  faults = ls_config_errors_json (errors, "config", 0);
 }
 
 START_TEST (the_sample_is_legal) {

@@ -73,6 +73,37 @@ START_TEST (an_existing_file_is_not_overwritten) {
 }
 END_TEST
 
+/* An old trace, whether it was closed or killed, is there until its successor is finished. */
+START_TEST (a_replaced_file_goes_when_the_new_one_is_finished) {
+  LsRecorderOptions force = ops;
+  force.force = TRUE;
+  ck_assert (synthetic_record (&small, path, &ops, NULL));
+  g_autofree char *journal = g_strconcat (path, "-journal", NULL);
+  g_autofree char *beside = g_strconcat (path, ".new", NULL);
+  g_autofree char *before = NULL, *after = NULL;
+  gsize n_before, n_after;
+  ck_assert (g_file_get_contents (path, &before, &n_before, NULL));
+  LsRecorderOptions failing = force;
+  failing.vfs = failing_vfs_register ();
+  failing_vfs_arm (3, SQLITE_FULL);
+  expect_failure (path, &failing, "full");
+  failing_vfs_arm (0, SQLITE_FULL);
+  ck_assert_uint_eq (n_files (), 1);
+  ck_assert (g_file_get_contents (path, &after, &n_after, NULL));
+  ck_assert_mem_eq (before, after, MIN (n_before, n_after));
+  ck_assert_uint_eq (n_before, n_after);
+  /* a name in use beside it is left alone; a journal of the old file is not played into the new */
+  ck_assert (g_file_set_contents (beside, "mine", -1, NULL));
+  ck_assert (g_file_set_contents (journal, "old", -1, NULL));
+  ck_assert (synthetic_record (&small, path, &force, NULL));
+  ck_assert_uint_eq (n_files (), 2);
+  ck_assert (!g_file_test (journal, G_FILE_TEST_EXISTS));
+  sqlite3 *db = sql_open (folder, "trace.db");
+  ck_assert_int_eq (sql_integer (db, "SELECT count(*) FROM step"), 3);
+  sqlite3_close (db);
+}
+END_TEST
+
 START_TEST (wrong_places_are_clean_errors) {
   LsRecorderOptions force = ops;
   force.force = TRUE;
@@ -244,6 +275,7 @@ int main (void) {
   tcase_set_timeout (tests, 120);
   tcase_add_test (tests, a_closed_trace_is_one_file);
   tcase_add_test (tests, an_existing_file_is_not_overwritten);
+  tcase_add_test (tests, a_replaced_file_goes_when_the_new_one_is_finished);
   tcase_add_test (tests, wrong_places_are_clean_errors);
   tcase_add_test (tests, a_read_only_folder_is_a_clean_error);
   tcase_add_test (tests, names_mean_nothing_special);
