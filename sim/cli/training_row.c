@@ -318,8 +318,11 @@ static void read_precision (const Reader *reader, LsTrainingRow *out) {
   if (out->scaling != NULL && g_str_equal (out->scaling, "row"))
     out->compute_format = "fp8_e4m3";
   /* Performance recipes of NeMo 2 and Megatron-Bridge reduce and keep gradients in 16 bits. */
-  out->half_gradients = of_nemo (reader) && strstr (out->compute_format, "fp") &&
-                        !g_str_equal (out->compute_format, "fp16");
+  const gboolean fp16 = g_str_equal (out->compute_format, "fp16");
+
+  /* DeepSpeed's FP16 optimizers sum micro-batches in what autograd makes, fp16 (stage_1_and_2.py). */
+  out->half_gradients = fp16 ? says (reader, framework (reader), "deepspeed")
+                             : of_nemo (reader) && strstr (out->compute_format, "fp");
   out->pure_16_bit = says (reader, "other_config", "mixed_precision=pure");
   /* torchtitan's training.mixed_precision_reduce is float32. */
   out->fp32_reduce =
@@ -405,7 +408,7 @@ static void read_memory (const Reader *reader, LsTrainingRow *out) {
     out->memory_def = LS_ROW_ALLOCATED;
   else if (says (reader, "mem_def", "reserved"))
     out->memory_def = LS_ROW_RESERVED;
-  else if (says (reader, "mem_def", "nvidia-smi"))
+  else if (says (reader, "mem_def", "nvidia-smi") || says (reader, "mem_def", "used on"))
     out->memory_def = LS_ROW_DEVICE;
 }
 

@@ -87,7 +87,7 @@ static void append_precision (GString *yaml, const LsTrainingRow *row) {
                             "communication: %s}\n",
                             compute_and_scaling, row->fp32_reduce ? "fp32" : wide);
   else if (row->half_gradients)
-    g_string_append_printf (yaml, "  precision: {preset: %s, gradients: bf16}\n", format);
+    g_string_append_printf (yaml, "  precision: {preset: %s, gradients: %s}\n", format, wide);
   else if (row->fp32_reduce)
     g_string_append_printf (yaml,
                             "  precision: {preset: %s, gradients: fp32, communication: fp32}\n",

@@ -77,9 +77,8 @@ LsMemorySummary ls_update_memory (LsUpdateRun *run) {
     gint64 peak = ls_engine_memory_peak (ls_update_run_engine (run), rank, by_kind);
     gint64 capacity =
         ls_memory_capacity (ls_job_kind (job, rank % per_worker)->accelerator, communicators);
-    gint64 reserved =
-        ls_memory_reserved (peak, ls_memory_apart (ls_update_run_workload (run),
-                                                   ls_job_kind (job, rank % per_worker)->stage));
+    gint64 reserved = ls_memory_held (ls_update_run_workload (run),
+                                      ls_job_kind (job, rank % per_worker)->stage, peak, capacity);
     if (rank > 0 && capacity - reserved >= memory.capacity_bytes - memory.reserved_bytes)
       continue;
     memory = (LsMemorySummary){.peak_bytes = peak,

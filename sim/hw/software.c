@@ -79,6 +79,7 @@ static const LsSoftware generations[] = {
      .fused_dropout_add = TRUE,
      .fused_norm = TRUE,
      .fused_optimizer = TRUE,
+     .deepspeed_copies = TRUE,
      .zero_per_matrix = TRUE,
      .zero_piece_s = FITTED (
          18e-6, "train_megatron.csv, rows sc21-t2-1, -3, -4, -6: the excess over compute grows "
@@ -101,6 +102,7 @@ static const LsSoftware generations[] = {
      .fused_dropout_add = TRUE,
      .fused_norm = TRUE,
      .fused_optimizer = TRUE,
+     .deepspeed_copies = TRUE,
      .source = "bigscience-workshop/Megatron-DeepSpeed: Megatron-LM v2.4 under DeepSpeed"},
     {.name = "megatron-deepspeed-bigscience",
      .aliases = "",
@@ -114,6 +116,7 @@ static const LsSoftware generations[] = {
      .fused_dropout_add = TRUE,
      .fused_norm = TRUE,
      .fused_optimizer = TRUE,
+     .deepspeed_copies = TRUE,
      .serial_launches = TRUE,
      .source = "bigscience train/tr11-176B-ml/chronicles-prequel.md @9e64ede: runs of this size "
                "hung unless CUDA_LAUNCH_BLOCKING=1 was set, which they then kept"},
@@ -463,6 +466,7 @@ gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact) {
                {"zero_per_matrix", software->zero_per_matrix},
                {"root_stays_gathered", software->root_stays_gathered},
                {"copies_shards", software->copies_shards},
+               {"deepspeed_copies", software->deepspeed_copies},
                {"compiled", software->compiled},
                {"cuda_graphs", software->cuda_graphs},
                {"serial_launches", software->serial_launches}};

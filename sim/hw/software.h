@@ -65,6 +65,8 @@ typedef struct {
   /* ...and stage 3 copies what was gathered into parameters, and gradients into what is sent, on the compute stream
    * (_fsdp_collectives.py, foreach_all_gather_copy_out and foreach_reduce_scatter_copy_in). */
   gboolean copies_shards;
+  /* DeepSpeed's optimizers and pipeline engine keep copies of their own: deepspeed_memory.h of sim/train. */
+  gboolean deepspeed_copies;
   gboolean compiled; /* a compiler fuses its elementwise chains; the row NAME-eager is without it */
   gboolean cuda_graphs;     /* launches replayed: host_launch_s does not apply */
   gboolean serial_launches; /* every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1) */

@@ -76,6 +76,11 @@ gint64 ls_memory_root (const LsWorkload *workload, const LsStage *stage);
 gint64 ls_memory_apart (const LsWorkload *workload, const LsStage *stage);
 /* What the allocator holds for an allocated peak. */
 gint64 ls_memory_reserved (gint64 allocated_bytes, gint64 apart_bytes);
+/* The same on a device with `capacity_bytes`, and DeepSpeed's flat copies (deepspeed_memory.h): beside it while there is
+ * room; else activations and copies, which are never there together, take turns, as the allocator lets go of what it
+ * caches before it gives up. source: PyTorch, CUDACachingAllocator.cpp, malloc(): release_cached_blocks(). */
+gint64 ls_memory_held (const LsWorkload *workload, const LsStage *stage, gint64 allocated_bytes,
+                       gint64 capacity_bytes);
 
 /* Sentences for people: how large each part is, and, when it does not fit, the first change tried
  * that does (transfer full). */

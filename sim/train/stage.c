@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "train/deepspeed_memory.h"
 #include "train/layer_plans.h"
 #include "train/pipeline.h"
 
@@ -99,7 +100,7 @@ static void tie_embedding (LsStage *stage, const LsWorkload *workload, gboolean 
     }
 }
 
-/* One for each shape on the device, in the format of the weights. */
+/* One for each shape on the device, in the format of the weights; under DeepSpeed all gradients of autograd. */
 static void count_placeholders (LsStage *stage, const LsWorkload *workload) {
   LsLayerPlan all = {0};
 
@@ -109,6 +110,8 @@ static void count_placeholders (LsStage *stage, const LsWorkload *workload) {
   for (guint i = 0; i < all.n_shapes; i++)
     stage->placeholder_bytes +=
         all.shapes[i].in * all.shapes[i].out * ls_format_bytes (workload->precision.parameters);
+  stage->placeholder_bytes +=
+      ls_deepspeed_narrow_gradients (workload, stage->parameters + stage->expert_parameters);
   g_free (all.shapes);
 }
 
@@ -214,17 +217,17 @@ gint64 ls_stage_message_bytes (const LsStage *stage, const LsWorkload *workload,
   const LsPipeline *pipeline = ls_pipeline_of (workload);
   const LsPipelineSize size = ls_pipeline_size (workload);
   const guint stages = ls_pipeline_n_stages (pipeline, &size);
-  gint64 bytes = 0;
+  gint64 sent = 0, came = 0;
 
   for (guint part = 0; part < ls_pipeline_n_parts (pipeline, &size); part++) {
     const LsStage *own = stage->n_parts > 0 ? stage->parts[part] : stage;
     const guint number = ls_pipeline_stage (pipeline, &size, device, part);
     if (number + 1 < stages && ls_pipeline_to_next (pipeline, &size, device, part) != 0)
-      bytes += own->boundary_bytes;
+      sent += own->boundary_bytes;
     if (number > 0 && ls_pipeline_to_previous (pipeline, &size, device, part) != 0)
-      bytes += received_bytes[part];
+      came += received_bytes[part];
   }
-  return 2 * bytes;
+  return 2 * (sent + came) + ls_deepspeed_messages (workload, device, sent, came);
 }
 
 void ls_stage_free (LsStage *stage) {

@@ -34,8 +34,9 @@ struct LsStage {
   gint64 expert_parameters; /* of routed experts on it */
   gint64 narrow_parameters; /* of them, linear maps that multiply in a narrow format, and */
   gint64 narrow_bytes;      /* the copies in that format that stay from step to step */
-  gint64 placeholder_bytes; /* handed to autograd for weight gradients, of blocks (hw/software.h) */
-  gint64 boundary_bytes;    /* activation sent to the next stage (and gradient back), per rank */
+  gint64
+      placeholder_bytes; /* handed to autograd for weight gradients (hw/software.h), or its own, kept */
+  gint64 boundary_bytes; /* activation sent to the next stage (and gradient back), per rank */
   gint64 boundary_gather_bytes; /* tensor all-gather (total) that the receiver runs to make the
                                  * boundary whole again (scatter/gather of SC21, 4.1); 0: none */
   gint64
@@ -50,7 +51,7 @@ LsStage *ls_stage_new_part (const LsWorkload *workload, guint number,
 /* A device's stage from its parts (takes the array and what is in it). */
 LsStage *ls_stage_new_of_parts (const LsWorkload *workload, LsStage **parts, guint n_parts);
 /* Activations and gradients to and from neighbours for which a device has buffers: one of each per part and
- * neighbour; `received_bytes` by part, what the stage before sends. */
+ * neighbour, and what DeepSpeed keeps of them (deepspeed_memory.h); `received_bytes` by part, what the stage before sends. */
 gint64 ls_stage_message_bytes (const LsStage *stage, const LsWorkload *workload, guint device,
                                const gint64 *received_bytes);
 void ls_stage_free (LsStage *stage);

@@ -130,7 +130,7 @@ static void add_memory (LsSummary *summary, LsSimulation *simulation, const LsJo
     gint64 capacity = ls_memory_capacity (ls_job_kind (job, rank)->accelerator, communicators) -
                       run->workload->others_bytes;
     gint64 reserved =
-        ls_memory_reserved (peak, ls_memory_apart (run->workload, ls_job_kind (job, rank)->stage));
+        ls_memory_held (run->workload, ls_job_kind (job, rank)->stage, peak, capacity);
     if (rank > 0 && capacity - reserved >= memory->capacity_bytes - memory->reserved_bytes)
       continue;
     *memory = (LsMemorySummary){.peak_bytes = peak,

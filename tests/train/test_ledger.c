@@ -56,6 +56,8 @@ static const Case cases[] = {
      "pytorch-fsdp2-eager", LS_OFFLOAD_NONE},
     {"llama2-7b", 2, 2, 2, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, TRUE, TRUE, "megatron-bridge",
      LS_OFFLOAD_NONE},
+    {"gpt2-medium", 1, 1, 4, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, FALSE, FALSE,
+     "megatron-deepspeed", LS_OFFLOAD_NONE},
     {"gpt2-medium", 1, 1, 1, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 1, FALSE, TRUE, NULL,
      LS_OFFLOAD_OPTIMIZER},
     {"gpt2-medium", 1, 1, 1, 2, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL,
