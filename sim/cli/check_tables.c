@@ -29,6 +29,17 @@ static void traffic_card (GString *out, const LsScenario *scenario, const LsWork
       traffic->groups == 1 ? "" : "s", traffic->group_size, w->steps);
 }
 
+static void window_card (GString *out, const LsTransformer *t) {
+  gint64 blocks = 0;
+
+  for (gint64 i = 0; i < t->layers; i++)
+    blocks += ls_transformer_window (t, i) > 0 ? 1 : 0;
+  g_string_append_printf (out,
+                          "attention a window of %" G_GINT64_FORMAT " tokens in %" G_GINT64_FORMAT
+                          " of %" G_GINT64_FORMAT " layers\n",
+                          t->window, blocks, t->layers);
+}
+
 /* What a token meets of a mixture of experts, and who holds them. */
 static void experts_card (GString *out, const LsScenario *scenario, const LsWorkload *w) {
   const LsTransformer *t = &w->model->transformer;
@@ -81,6 +92,8 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
                             gpu->tdp_w, 100 * gpu->clock);
   g_string_append_printf (out, "model     %s, %s parameters, %u layers\n", w->model->name,
                           parameters, ls_model_n_layers (w->model));
+  if (w->model->transformer.window > 0)
+    window_card (out, &w->model->transformer);
   if (w->model->transformer.experts.count > 0)
     experts_card (out, scenario, w);
   g_string_append_printf (

@@ -5,6 +5,7 @@
  *   t_compute = max (1, batch heads Q / SMs) x (4 128 K d / rate of one SM + tile overhead),
  * and never less than its longest tile: under a mask the last queries walk over all keys, on one SM. That is what few
  * heads wait for: 8 heads of 4096 queries on a B200 take 98 us where the mean tile would be done in 37.
+ * A window of w keys per query shortens the walk to w, and a tile at each end of it.
  * Backward does five products instead of two (2.5 x the flops), and streams the fp32 gradient of the queries
  * through memory in two small kernels around the main one.
  * Conventions: flops are those executed (a causal flash kernel does about half of 4 b h s_q s_kv d). */
@@ -41,11 +42,22 @@ static double uneven_factor (const LsAttentionShape *shape) {
   return shape->value_dim > 0 && shape->value_dim != shape->head_dim ? UNEVEN_RATE : 1;
 }
 
-/* The share of the score matrix that a causal mask keeps, queries aligned with the last keys. */
+static gboolean windowed (const LsAttentionShape *shape) {
+  return shape->causal && shape->window > 0 && shape->window < shape->kv_length;
+}
+
+/* The share of the score matrix that a causal mask keeps, queries aligned with the last keys. Of a window of w keys the
+ * first queries, that have fewer than w before them, see a triangle. */
 static double kept_share (const LsAttentionShape *shape) {
   if (!shape->causal)
     return 1;
   double queries = (double) shape->query_length, keys = (double) shape->kv_length;
+  if (windowed (shape)) {
+    double window = (double) shape->window, before = keys - queries;
+    double growing = window > before ? window - before : 0;
+    growing = growing < queries ? growing : queries;
+    return ((queries - growing) * window + growing * (before + growing / 2)) / (queries * keys);
+  }
   return queries < keys ? 1 - queries / (2 * keys) : 0.5;
 }
 
@@ -98,13 +110,16 @@ static double flash_seconds (const LsDevice *device, const LsAttentionShape *sha
                              double overhead_s) {
   const gint64 rows = outer / TILE + (outer % TILE != 0 ? 1 : 0);
   double tiles = (double) shape->batch * (double) shape->heads * (double) rows;
-  double length = (double) inner * kept_share (shape) + (shape->causal ? TILE / 2.0 : 0);
+  /* Tiles on an edge of what is kept are walked in full: the diagonal, and the far end of a window. */
+  double edges = windowed (shape) ? 2 : shape->causal ? 1 : 0;
+  double length = (double) inner * kept_share (shape) + edges * TILE / 2.0;
+  double longest = windowed (shape) ? (double) shape->window + TILE : (double) inner;
   double width = product_width (shape, products);
   double per_sm = rate * format_factor (device, shape->format) * head_factor (shape->head_dim) *
                   (shape->causal ? CAUSAL_RATE : 1) * uneven_factor (shape) / device->sms;
   double speedup = device->accelerator->sm_speedup > 0 ? device->accelerator->sm_speedup : 1;
   double mean_s = tile_seconds (TILE, length, width, per_sm, overhead_s / speedup);
-  double longest_s = tile_seconds (unit, (double) inner, width, per_sm, overhead_s / speedup);
+  double longest_s = tile_seconds (unit, longest, width, per_sm, overhead_s / speedup);
   return larger (larger (1, tiles / device->sms) * mean_s, longest_s);
 }
 

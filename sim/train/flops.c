@@ -1,12 +1,14 @@
 /* FLOPs from shapes, and the published closed forms that they must agree with.
  *
- * Cost:       O(1) for transformers, O(elements) for layer lists.
+ * Cost:       O(blocks) for transformers, O(elements) for layer lists.
  */
 #include "train/flops.h"
 
-/* Scores of query against key width, and weighting of the values, in full. */
-static double attention_core (const LsTransformer *t, double tokens, double seq) {
-  return 2 * tokens * seq *
+/* Scores of query against key width, and weighting of the values, in full: of a window, all its keys. */
+static double attention_core (const LsTransformer *t, double tokens, gint64 seq, gint64 window) {
+  const gint64 keys = window > 0 && window < seq ? window : seq;
+
+  return 2 * tokens * (double) keys *
          (double) (ls_transformer_query_width (t) + ls_transformer_value_width (t));
 }
 
@@ -19,20 +21,22 @@ static double attention_weights (const LsTransformer *t) {
                    (t->latent.kv_rank > 0 ? t->latent.q_rank + t->latent.kv_rank : 0));
 }
 
-double ls_transformer_block_flops (const LsTransformer *t, gint64 batch, gint64 seq) {
+double ls_transformer_block_flops (const LsTransformer *t, gint64 window, gint64 batch,
+                                   gint64 seq) {
   const double tokens = (double) batch * (double) seq;
   const double mlp = (t->gated ? 3 : 2) * (double) t->hidden * (double) t->ffn;
 
-  return 2 * tokens * (attention_weights (t) + mlp) + attention_core (t, tokens, (double) seq);
+  return 2 * tokens * (attention_weights (t) + mlp) + attention_core (t, tokens, seq, window);
 }
 
-double ls_transformer_expert_block_flops (const LsTransformer *t, gint64 batch, gint64 seq) {
+double ls_transformer_expert_block_flops (const LsTransformer *t, gint64 window, gint64 batch,
+                                          gint64 seq) {
   const LsExperts *e = &t->experts;
   const double tokens = (double) batch * (double) seq, h = (double) t->hidden;
   const double width = (double) (e->top_k * e->ffn + e->shared_ffn);
   const double mlp = (t->gated ? 3 : 2) * h * width + h * (double) e->count;
 
-  return 2 * tokens * (attention_weights (t) + mlp) + attention_core (t, tokens, (double) seq);
+  return 2 * tokens * (attention_weights (t) + mlp) + attention_core (t, tokens, seq, window);
 }
 
 double ls_transformer_head_flops (const LsTransformer *t, gint64 vocab, gint64 batch, gint64 seq) {
@@ -51,16 +55,22 @@ double ls_transformer_mtp_flops (const LsTransformer *t, gint64 vocab, gint64 ba
 
   return (double) t->mtp *
          (map + ls_transformer_head_flops (t, vocab, batch, seq) +
-          (t->experts.count > 0 ? ls_transformer_expert_block_flops (t, batch, seq)
-                                : ls_transformer_block_flops (t, batch, seq)));
+          (t->experts.count > 0
+               ? ls_transformer_expert_block_flops (t, ls_transformer_window (t, t->layers), batch,
+                                                    seq)
+               : ls_transformer_block_flops (t, ls_transformer_window (t, t->layers), batch, seq)));
 }
 
 static double transformer_flops (const LsTransformer *t, gint64 batch, gint64 seq) {
-  const double sparse = (double) ls_transformer_expert_blocks (t, t->layers);
+  double blocks = 0;
 
-  return ((double) t->layers - sparse) * ls_transformer_block_flops (t, batch, seq) +
-         sparse * ls_transformer_expert_block_flops (t, batch, seq) +
-         ls_transformer_mtp_flops (t, t->vocab, batch, seq) +
+  for (gint64 i = 0; i < t->layers; i++) {
+    const gint64 window = ls_transformer_window (t, i);
+    blocks += ls_transformer_is_expert_block (t, i)
+                  ? ls_transformer_expert_block_flops (t, window, batch, seq)
+                  : ls_transformer_block_flops (t, window, batch, seq);
+  }
+  return blocks + ls_transformer_mtp_flops (t, t->vocab, batch, seq) +
          ls_transformer_embedding_flops (t, batch, seq) +
          ls_transformer_head_flops (t, t->vocab, batch, seq);
 }

@@ -18,9 +18,10 @@
 /* Forward pass of one dense block, of one with experts (those that a token meets, and the router), of the
  * logits, of patches' embedding, of all that predicts further tokens, of one element, for `batch` samples
  * of `seq` tokens. */
-double ls_transformer_block_flops (const LsTransformer *transformer, gint64 batch, gint64 seq);
-double ls_transformer_expert_block_flops (const LsTransformer *transformer, gint64 batch,
-                                          gint64 seq);
+double ls_transformer_block_flops (const LsTransformer *transformer, gint64 window, gint64 batch,
+                                   gint64 seq);
+double ls_transformer_expert_block_flops (const LsTransformer *transformer, gint64 window,
+                                          gint64 batch, gint64 seq);
 double ls_transformer_embedding_flops (const LsTransformer *transformer, gint64 batch, gint64 seq);
 double ls_transformer_mtp_flops (const LsTransformer *transformer, gint64 vocab, gint64 batch,
                                  gint64 seq);

@@ -1,10 +1,10 @@
 /* Models from a Hugging Face config.json: decoder-only families whose shape this program has.
  *
- * Model:      keys of the families llama, mistral, qwen2, qwen3, mixtral, qwen3_moe, deepseek_v2 and _v3, and of
- *             gpt2. What a key leaves out is the default of the model's class in the transformers library:
+ * Model:      keys of the families llama, mistral, qwen2, qwen3, mixtral, qwen3_moe, deepseek_v2 and _v3, gpt_oss,
+ *             and of gpt2. What a key leaves out is the default of the model's class in the transformers library:
  *             num_key_value_heads as heads, head_dim hidden / heads. Others are refused by name, because a model
  *             of the wrong shape is worse than none.
- * Left out:   sliding windows (attention in full), rope scaling, the storage type (precision is the scenario's).
+ * Left out:   rope scaling, the storage type (precision is the scenario's).
  */
 #include "train/hf_read.h"
 
@@ -85,6 +85,14 @@ static LsTransformer llama_like (const LsConfigNode *root, const char *type) {
                      .experts = experts (root, type)};
 
   t.kv_heads = number (root, "num_key_value_heads", t.heads);
+  /* Qwen's files name a window that they do not use. */
+  if (!g_str_has_prefix (type, "qwen"))
+    t.window = number (root, "sliding_window", 0);
+  if (g_str_equal (type, "gpt_oss")) {
+    t.full_every = 2; /* layer_types: in turn */
+    t.biases = TRUE;
+    t.extra_parameters = t.layers * (t.experts.count + t.heads); /* router biases, sinks */
+  }
   t.latent = (LsLatent){.q_rank = number (root, "q_lora_rank", 0),
                         .kv_rank = number (root, "kv_lora_rank", 0),
                         .nope = number (root, "qk_nope_head_dim", 0),
@@ -95,18 +103,20 @@ static LsTransformer llama_like (const LsConfigNode *root, const char *type) {
 
 static LsModel *make (LsConfig *config, LsConfigErrors *errors, const char *at, const char *path,
                       const LsConfigNode *root) {
-  static const char *const known[] = {"llama",     "mistral",     "qwen2",       "qwen3", "mixtral",
-                                      "qwen3_moe", "deepseek_v2", "deepseek_v3", NULL};
+  static const char *const known[] = {"llama",   "mistral",   "qwen2",       "qwen3",
+                                      "mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3",
+                                      "gpt_oss", NULL};
   const LsConfigNode *node = ls_config_node_get (root, "model_type");
   const char *type = node != NULL && node->kind == LS_CONFIG_NODE_SCALAR ? node->text : NULL;
   LsTransformer t;
   g_autofree char *name = g_path_get_basename (path);
 
   if (type == NULL || (!g_str_equal (type, "gpt2") && !is_one_of (type, known))) {
-    ls_config_error_at (config, errors, at,
-                        "%s: model_type \"%s\" is not known; gpt2, llama, mistral, qwen2, qwen3, "
-                        "mixtral, qwen3_moe, deepseek_v2 and deepseek_v3 are; or give the sizes",
-                        path, type != NULL ? type : "");
+    ls_config_error_at (
+        config, errors, at,
+        "%s: model_type \"%s\" is not known; gpt2, llama, mistral, qwen2, qwen3, "
+        "mixtral, qwen3_moe, deepseek_v2, deepseek_v3 and gpt_oss are; or give the sizes",
+        path, type != NULL ? type : "");
     return NULL;
   }
   t = g_str_equal (type, "gpt2") ? gpt2 (root) : llama_like (root, type);

@@ -13,6 +13,7 @@ typedef struct {
   gint64 q, kv, f; /* on this rank; f: of the MLP that is being written */
   gint64 rows;     /* tokens of the split part of the layer: T, or T / t */
   gint64 wide;     /* bytes of the residual stream of all T tokens */
+  gint64 window;   /* keys that a query sees; 0: all before it */
   gboolean routed; /* experts in place of the MLP */
   gboolean flash;
   gboolean fused_rotary; /* no flag of its own: goes with fused activations */

@@ -55,6 +55,7 @@ static LsKernelCost cost_of (const Context *c, gint64 share, gint64 query_length
       .head_dim = c->a->head_dim,
       .value_dim = c->a->value_dim,
       .causal = causal,
+      .window = c->a->window,
       .dropout = c->a->dropout,
       .format = c->b->format,
   };

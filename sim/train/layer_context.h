@@ -10,6 +10,7 @@ typedef struct {
   gint64 output_width;    /* of the output, */
   gint64 key_value_width; /* of keys and values together */
   gboolean causal, dropout;
+  gint64 window; /* keys that a query sees; 0: all before it; not with a ring */
 } LsContextAttention;
 
 /* What stands between the projections: messages, attention kernels, merging. Only with context > 1. */

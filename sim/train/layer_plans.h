@@ -9,10 +9,10 @@
 
 /* Vocabulary and position embedding of a transformer. */
 LsLayerPlan *ls_layer_embedding_new (const LsWorkload *workload, const LsAccelerator *accelerator);
-/* One transformer block: dense, with experts. */
-LsLayerPlan *ls_layer_block_new (const LsWorkload *workload, const LsAccelerator *accelerator);
-LsLayerPlan *ls_layer_expert_block_new (const LsWorkload *workload,
-                                        const LsAccelerator *accelerator);
+/* The transformer's block `block` (from 0; further ones predict further tokens). Blocks of one kind have equal plans. */
+LsLayerPlan *ls_layer_block_new (const LsWorkload *workload, const LsAccelerator *accelerator,
+                                 gint64 block);
+gboolean ls_layer_block_alike (const LsTransformer *transformer, gint64 block, gint64 other);
 /* What joins the residual stream and the embedding of the next token, before a block that predicts a further
  * one. */
 LsLayerPlan *ls_layer_mtp_new (const LsWorkload *workload, const LsAccelerator *accelerator);

@@ -106,6 +106,7 @@ static LsKernelCost attention_cost (const Block *k, LsPass pass) {
       .head_dim = ls_transformer_query_width (k->t) / k->t->heads,
       .value_dim = ls_transformer_value_width (k->t) / k->t->heads,
       .causal = k->t->causal,
+      .window = k->window,
       .dropout = k->t->dropout,
       .format = k->b.format,
   };
@@ -139,6 +140,7 @@ static LsContextAttention split_attention (const Block *k) {
       .output_width = heads * value,
       .key_value_width = kv_heads * (head + value),
       .causal = k->t->causal,
+      .window = k->window,
       .dropout = k->t->dropout,
   };
 }
@@ -452,10 +454,20 @@ static gint64 parameters (const Block *k) {
   return n + 2 * (k->t->rms_norm ? h : 2 * h);
 }
 
-static LsLayerPlan *block_new (const LsWorkload *workload, const LsAccelerator *accelerator,
-                               gboolean routed) {
+static gboolean is_routed (const LsTransformer *t, gint64 block) {
+  return block < t->layers ? ls_transformer_is_expert_block (t, block) : t->experts.count > 0;
+}
+
+gboolean ls_layer_block_alike (const LsTransformer *t, gint64 block, gint64 other) {
+  return is_routed (t, block) == is_routed (t, other) &&
+         ls_transformer_window (t, block) == ls_transformer_window (t, other);
+}
+
+LsLayerPlan *ls_layer_block_new (const LsWorkload *workload, const LsAccelerator *accelerator,
+                                 gint64 block) {
   const LsTransformer *t = &workload->model->transformer;
-  Block k = {.t = t, .routed = routed};
+  const gboolean routed = is_routed (t, block);
+  Block k = {.t = t, .routed = routed, .window = ls_transformer_window (t, block)};
   const LsTensorOverlap overlap = ls_workload_tensor_overlap (workload);
   const guint tensor_ranks = workload->layout.tensor;
   gint64 tensor = 0;
@@ -494,17 +506,9 @@ static LsLayerPlan *block_new (const LsWorkload *workload, const LsAccelerator *
   }
   k.b.plan->input_bytes = ls_layer_bytes (&k.b, k.rows * t->hidden);
   k.b.plan->output_bytes = k.b.plan->input_bytes;
-  ls_layer_count_flops (
-      &k.b, routed ? ls_transformer_expert_block_flops (t, workload->micro_batch, workload->seq_len)
-                   : ls_transformer_block_flops (t, workload->micro_batch, workload->seq_len));
+  ls_layer_count_flops (&k.b, routed ? ls_transformer_expert_block_flops (
+                                           t, k.window, workload->micro_batch, workload->seq_len)
+                                     : ls_transformer_block_flops (
+                                           t, k.window, workload->micro_batch, workload->seq_len));
   return ls_layer_builder_finish (&k.b);
-}
-
-LsLayerPlan *ls_layer_block_new (const LsWorkload *workload, const LsAccelerator *accelerator) {
-  return block_new (workload, accelerator, FALSE);
-}
-
-LsLayerPlan *ls_layer_expert_block_new (const LsWorkload *workload,
-                                        const LsAccelerator *accelerator) {
-  return block_new (workload, accelerator, TRUE);
 }

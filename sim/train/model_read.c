@@ -54,6 +54,8 @@ static void read_sizes (LsConfig *config, LsTransformer *t) {
   read_size (config, "vocab", &t->vocab);
   read_size (config, "max_seq", &t->max_seq);
   read_size (config, "mtp", &t->mtp);
+  read_size (config, "window", &t->window);
+  read_size (config, "full_every", &t->full_every);
   read_flag (config, "tied_embeddings", &t->tied_embeddings);
   read_flag (config, "biases", &t->biases);
   read_flag (config, "dropout", &t->dropout);
@@ -136,6 +138,14 @@ static gboolean check_transformer (LsConfig *config, LsConfigErrors *errors, LsT
                         t->kv_heads, t->heads);
     fine = FALSE;
   }
+  if (t->window > 0 && !t->causal) {
+    ls_config_error_at (config, errors,
+                        ls_config_has (config, MODEL ".window") ? MODEL ".window" : MODEL ".causal",
+                        "a window looks back from each token; it needs causal: true");
+    fine = FALSE;
+  }
+  if (t->window == 0)
+    ls_config_no_effect (config, MODEL ".full_every", "model.window is 0");
   if (most_weights (t) > SIZE_MAX_TOTAL || (double) t->heads * (double) t->head_dim > 1e9 ||
       t->layers > 1000000) {
     ls_config_error_at (config, errors, MODEL, "the model is too large to simulate");
@@ -371,9 +381,10 @@ static LsModel *read_elements (LsConfig *config, LsConfigErrors *errors) {
 /* --- both ----------------------------------------------------------------------------------- */
 
 static const char *const transformer_keys[] = {
-    "layers",  "hidden",     "heads",   "kv_heads",  "head_dim",        "ffn",    "vocab",
-    "max_seq", "activation", "norm",    "positions", "tied_embeddings", "biases", "dropout",
-    "causal",  "qkv_biases", "qk_norm", "experts",   "latent",          "mtp",    "embedding_norm"};
+    "layers", "hidden",  "heads",          "kv_heads",   "head_dim",  "ffn",
+    "vocab",  "max_seq", "activation",     "norm",       "positions", "tied_embeddings",
+    "biases", "dropout", "causal",         "qkv_biases", "qk_norm",   "experts",
+    "latent", "mtp",     "embedding_norm", "window",     "full_every"};
 static const char *const layers_keys[] = {"input", "elements"};
 static const char *const traffic_keys[] = {"operation",  "size",      "groups",  "group_size",
                                            "interleave", "algorithm", "pattern", "shift",

@@ -68,6 +68,20 @@
     }                                                                                          \
   }
 
+/* Router biases and attention sinks are the extra parameters. What the card calls active (5.13 and 3.61 G) leaves out
+ * the embedding, which ls_model_active_parameters() counts. */
+#define GPT_OSS(l, e)                                                                       \
+  {                                                                                         \
+    .layers = (l), .hidden = 2880, .heads = 64, .kv_heads = 8, .head_dim = 64, .ffn = 2880, \
+    .vocab = 201088, .max_seq = 131072, .gated = TRUE, .rms_norm = TRUE, .rotary = TRUE,    \
+    .biases = TRUE, .causal = TRUE, .window = 128, .full_every = 2,                         \
+    .extra_parameters = (l) * ((e) + 64), .experts = {                                      \
+      .count = (e),                                                                         \
+      .top_k = 4,                                                                           \
+      .ffn = 2880                                                                           \
+    }                                                                                       \
+  }
+
 #define MIXTRAL(l, h, a, kv, f, v, s)                                                            \
   {                                                                                              \
     LLAMA_LIKE (l, h, a, kv, v, s), .ffn = (f), .experts = {.count = 8, .top_k = 2, .ffn = (f) } \
@@ -102,6 +116,9 @@
 #define QWEN2_SOURCE "Qwen2.5 report (arXiv 2412.15115) and config.json of the released checkpoint"
 #define QWEN3_SOURCE \
   "Qwen3 report (arXiv 2505.09388), tables 1 and 2, and config.json of the released checkpoint"
+#define GPT_OSS_SOURCE                                                                    \
+  "OpenAI 2025, gpt-oss model card (arXiv 2508.10925), table 1 (116.83 and 20.91 G) and " \
+  "config.json of the released checkpoints"
 #define RESNET_SOURCE "He et al. 2016; torchvision's count of parameters"
 
 const LsModelPreset ls_model_rows[] = {
@@ -301,6 +318,10 @@ const LsModelPreset ls_model_rows[] = {
      0, QWEN3_SOURCE, 3.3e9, 0.02},
     {"qwen3-235b-a22b", "Qwen 3 235B A22B", QWEN3_MOE (94, 4096, 64, 4, 12288, 1536), NULL,
      235093634560, 0, QWEN3_SOURCE, 22e9, 0.01},
+    {"gpt-oss-20b", "GPT-OSS 20B", GPT_OSS (24, 32), NULL, 20914757184, 0, GPT_OSS_SOURCE,
+     3.61e9 + 201088.0 * 2880, 0.002},
+    {"gpt-oss-120b", "GPT-OSS 120B", GPT_OSS (36, 128), NULL, 116829156672, 0, GPT_OSS_SOURCE,
+     5.13e9 + 201088.0 * 2880, 0.002},
     {"deepseek-v2-lite", "DeepSeek-V2-Lite",
      DEEPSEEK (27, 2048, 16, 10944, 102400, 32768, 0, 1, 64, 6, 1408, 2 * 1408, FALSE), NULL,
      15706484224, 0, "DeepSeek-V2 (arXiv 2405.04434), appendix B, and config.json", 2.4e9, 0.11},

@@ -92,6 +92,10 @@ gint64 ls_transformer_expert_blocks (const LsTransformer *t, gint64 blocks) {
              : 0;
 }
 
+gint64 ls_transformer_window (const LsTransformer *t, gint64 block) {
+  return t->full_every > 0 && (block + 1) % t->full_every == 0 ? 0 : t->window;
+}
+
 gint64 ls_transformer_query_width (const LsTransformer *t) {
   return t->heads * (t->latent.kv_rank > 0 ? t->latent.nope + t->latent.rope : t->head_dim);
 }

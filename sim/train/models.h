@@ -66,7 +66,9 @@ typedef struct {
                             * a vocabulary; `vocab` is then the number of classes. 0: tokens */
   gint64
       extra_parameters; /* at the ends: segments, poolers, class tokens; counted, no work of note */
-  gint64 mtp;           /* blocks that predict further tokens (DeepSeek-V3, section 2.2) */
+  gint64 window;     /* keys that a query of attention sees, its own with them; 0: all before it */
+  gint64 full_every; /* of so many blocks in a row the last sees all keys; 0: none does */
+  gint64 mtp;        /* blocks that predict further tokens (DeepSeek-V3, section 2.2) */
   LsExperts experts;
   LsLatent latent;
 } LsTransformer;
@@ -163,6 +165,8 @@ gint64 ls_transformer_attention_parameters (const LsTransformer *transformer);
 /* Has block `block` (from 0) experts? How many have, of the first `blocks`? */
 gboolean ls_transformer_is_expert_block (const LsTransformer *transformer, gint64 block);
 gint64 ls_transformer_expert_blocks (const LsTransformer *transformer, gint64 blocks);
+/* Keys that a query of block `block` sees at most; 0: all before it. */
+gint64 ls_transformer_window (const LsTransformer *transformer, gint64 block);
 /* Widths of all queries, of all keys, and of all values together. */
 gint64 ls_transformer_query_width (const LsTransformer *transformer);
 gint64 ls_transformer_value_width (const LsTransformer *transformer);

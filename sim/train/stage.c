@@ -42,21 +42,17 @@ static void set_boundary (LsStage *stage, const LsWorkload *workload, guint numb
   }
 }
 
-/* Blocks `first` on, as runs of equal ones: dense, or with experts. */
+/* Blocks `first` on, as runs of equal ones: dense or with experts, with or without a window. */
 static void add_blocks (LsStage *stage, const LsWorkload *workload,
                         const LsAccelerator *accelerator, gint32 first, guint count) {
   const LsTransformer *t = &workload->model->transformer;
 
   for (guint i = 0, n = 0; i < count; i += n) {
-    const gboolean experts = ls_transformer_is_expert_block (t, first + (gint32) i);
+    const gint32 block = first + (gint32) i;
 
-    for (n = 1;
-         i + n < count && ls_transformer_is_expert_block (t, first + (gint32) (i + n)) == experts;)
+    for (n = 1; i + n < count && ls_layer_block_alike (t, block, block + (gint32) n);)
       n++;
-    add_run (stage,
-             experts ? ls_layer_expert_block_new (workload, accelerator)
-                     : ls_layer_block_new (workload, accelerator),
-             n, first + (gint32) i, TRUE);
+    add_run (stage, ls_layer_block_new (workload, accelerator, block), n, block, TRUE);
   }
 }
 
@@ -72,10 +68,8 @@ static void add_mtp (LsStage *stage, const LsWorkload *workload, const LsAcceler
 
     head->parameters = t->rms_norm ? t->hidden : 2 * t->hidden;
     add_run (stage, ls_layer_mtp_new (workload, accelerator), 1, -1, FALSE);
-    add_run (stage,
-             t->experts.count > 0 ? ls_layer_expert_block_new (workload, accelerator)
-                                  : ls_layer_block_new (workload, accelerator),
-             1, (gint32) (t->layers + i), TRUE);
+    add_run (stage, ls_layer_block_new (workload, accelerator, t->layers + i), 1,
+             (gint32) (t->layers + i), TRUE);
     add_run (stage, head, 1, -1, FALSE);
   }
 }

@@ -199,6 +199,10 @@ static void check_context (LsWorkloadReader *r) {
                      w->layout.context, parts, w->seq_len,
                      parts % (2 * context) == 0 ? "; a causal mask splits each part in two" : "",
                      w->sequence_parallel ? "; sequence_parallel splits it once more" : "");
+  if (t->window > 0 && t->window < w->seq_len && w->context_kind == LS_CONTEXT_RING)
+    ls_reader_fault (r, W "parallel.context_kind",
+                     "a ring sends all keys to all ranks and knows no model.window; use all-to-all "
+                     "or all-gather");
   if (w->context_kind == LS_CONTEXT_ALL_TO_ALL && (heads % context != 0 || kv_heads % context != 0))
     ls_reader_fault (
         r, W "parallel.context",

@@ -57,6 +57,41 @@ START_TEST (flash_rates) {
 }
 END_TEST
 
+/* Executed FLOPs of a window of w keys over s = 4096 tokens: query i sees min (i, w) keys, so w (w + 1)/2 + (s - w) w of
+ * them in all; the kernel counts whole triangles, w^2/2, hence 1/s. Of a chunk of queries that all have w keys before
+ * them: exactly w each. A window as long as the sequence is none. */
+START_TEST (windows_walk_their_keys) {
+  const LsDevice device = device_of ("h100");
+  const gint64 windows[] = {128, 1024, 4096, 10000};
+  LsAttentionShape shape = {.batch = 1,
+                            .heads = 16,
+                            .kv_heads = 16,
+                            .query_length = 4096,
+                            .kv_length = 4096,
+                            .head_dim = 64,
+                            .causal = TRUE,
+                            .format = LS_FORMAT_BF16};
+  LsKernelCost full = ls_kernel_attention (&device, LS_ATTENTION_FLASH3, &shape, LS_PASS_FORWARD);
+  gint64 shorter_ps = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (windows); i++) {
+    const double s = 4096, w = (double) MIN (windows[i], 4096);
+    shape.window = windows[i];
+    LsKernelCost cost = ls_kernel_attention (&device, LS_ATTENTION_FLASH3, &shape, LS_PASS_FORWARD);
+    const double keys = w * (w + 1) / 2 + (s - w) * w;
+    ck_assert_msg (fabs (cost.flops / (4.0 * 16 * 64 * keys) - 1) <= 1 / w, "window %g: %g", w,
+                   cost.flops / (4.0 * 16 * 64 * keys));
+    ck_assert (windows[i] > 4096 ? cost.alone_ps == shorter_ps : cost.alone_ps > shorter_ps);
+    shorter_ps = cost.alone_ps;
+  }
+  ck_assert_int_eq (shorter_ps, full.alone_ps);
+  shape.query_length = 1024;
+  shape.window = 512;
+  full = ls_kernel_attention (&device, LS_ATTENTION_FLASH3, &shape, LS_PASS_FORWARD);
+  ck_assert (fabs (full.flops / (4.0 * 16 * 64 * 1024 * 512) - 1) < 1e-12);
+}
+END_TEST
+
 static LsAttentionShape gpt_shape (gint64 length) {
   return (LsAttentionShape){.batch = 4,
                             .heads = 12,
@@ -208,6 +243,7 @@ int main (void) {
   TCase *tests = tcase_create ("attention");
   tcase_add_loop_test (tests, flash_rates, 0, G_N_ELEMENTS (figures));
   tcase_add_test (tests, few_heads_wait_for_the_longest_tile);
+  tcase_add_test (tests, windows_walk_their_keys);
   tcase_add_test (tests, executed_flops);
   tcase_add_test (tests, flash_saves_memory_traffic);
   tcase_add_test (tests, generations_get_faster);

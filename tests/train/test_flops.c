@@ -24,10 +24,35 @@ START_TEST (recompute_adds_one_forward_of_the_blocks)
 /* 96 B s l h^2 (1 + s/(6h) + V/(16 l h)) is the model's FLOPs and the blocks' forward once more. */
 {
   g_autoptr (LsModel) model = ls_model_new_preset ("gpt-7.5b", NULL);
-  const double blocks = 36 * ls_transformer_block_flops (&model->transformer, 512, 2048);
+  const double blocks = 36 * ls_transformer_block_flops (&model->transformer, 0, 512, 2048);
 
   CLOSE (ls_flops_megatron (512, 2048, 36, 4096, 51200) + blocks,
          ls_flops_megatron_recompute (512, 2048, 36, 4096, 51200), 1e-14);
+}
+END_TEST
+
+/* GPT-OSS 20B: 12 of 24 blocks see 128 of 4096 keys. Full attention of width q = 64 x 64 less theirs is
+ * 12 x 4 B s (s - 128) q; and the stage alternates, a run of blocks for each. */
+START_TEST (windows_leave_keys_out) {
+  LsWorkload *workload = ls_workload_new_default (ls_model_new_preset ("gpt-oss-20b", NULL), 1);
+  g_autoptr (LsWorkload) owned = workload;
+  g_autoptr (LsModel) full = ls_model_copy (workload->model);
+  guint runs = 0;
+
+  full->transformer.window = 0;
+  workload->layout = ls_layout (1, 1, 1);
+  workload->seq_len = 4096;
+  ck_assert (ls_workload_resolve (workload, NULL));
+  CLOSE (ls_model_forward_flops (full, 2, 4096) - ls_model_forward_flops (workload->model, 2, 4096),
+         12 * 4.0 * 2 * 4096 * (4096 - 128) * 4096, 1e-9);
+  g_autoptr (LsStage) stage = ls_stage_new (workload, 0, ls_accelerator_find ("h100", NULL));
+  for (guint i = 0; i < stage->n_runs; i++)
+    runs += stage->runs[i].is_block ? stage->runs[i].count : 0;
+  ck_assert_uint_eq (runs, 24);
+  ck_assert_uint_eq (stage->n_runs, 26); /* each block a run, and the ends */
+  for (guint i = 0; i < 24; i++)
+    ck_assert_int_eq (ls_transformer_window (&workload->model->transformer, i),
+                      i % 2 == 0 ? 128 : 0);
 }
 END_TEST
 
@@ -122,6 +147,7 @@ int main (void) {
 
   tcase_add_test (tcase, gpt_equals_megatrons_formula);
   tcase_add_test (tcase, recompute_adds_one_forward_of_the_blocks);
+  tcase_add_test (tcase, windows_leave_keys_out);
   tcase_add_loop_test (tcase, built_kernels_sum_to_the_formula, 0, 2);
   tcase_add_loop_test (tcase, plans_count_what_the_model_counts, 0, (int) ls_model_preset_count ());
   tcase_add_test (tcase, resnet_50_is_four_billion_multiply_adds);
