@@ -187,25 +187,34 @@ START_TEST (published_configurations_are_read)
 {
   static const struct {
     const char *text;
-    gint64 parameters;
+    gint64 parameters, window;
   } cases[] = {
       {"{\"model_type\": \"mixtral\", \"hidden_size\": 4096, \"intermediate_size\": 14336, "
        "\"num_attention_heads\": 32, \"num_experts_per_tok\": 2, \"num_hidden_layers\": 32, "
        "\"num_key_value_heads\": 8, \"num_local_experts\": 8, \"sliding_window\": null, "
        "\"vocab_size\": 32000, \"tie_word_embeddings\": false}",
-       46702792704},
+       46702792704, 0},
       {"{\"model_type\": \"deepseek_v3\", \"first_k_dense_replace\": 3, \"hidden_size\": 7168, "
        "\"intermediate_size\": 18432, \"kv_lora_rank\": 512, \"moe_intermediate_size\": 2048, "
        "\"n_routed_experts\": 256, \"n_shared_experts\": 1, \"num_attention_heads\": 128, "
        "\"num_experts_per_tok\": 8, \"num_hidden_layers\": 61, \"q_lora_rank\": 1536, "
        "\"qk_nope_head_dim\": 128, \"qk_rope_head_dim\": 64, \"v_head_dim\": 128, "
        "\"vocab_size\": 129280}",
-       671026419200},
+       671026419200, 0},
       {"{\"model_type\": \"qwen2\", \"hidden_size\": 3584, \"intermediate_size\": 18944, "
        "\"num_attention_heads\": 28, \"num_hidden_layers\": 28, \"num_key_value_heads\": 4, "
        "\"vocab_size\": 152064}",
-       7615616512},
-      {"{\"model_type\": \"qwen3_next\", \"hidden_size\": 2048}", 0},
+       7615616512, 0},
+      {"{\"model_type\": \"gpt_oss\", \"head_dim\": 64, \"hidden_size\": 2880, "
+       "\"intermediate_size\": 2880, \"num_attention_heads\": 64, \"num_experts_per_tok\": 4, "
+       "\"num_hidden_layers\": 24, \"num_key_value_heads\": 8, \"num_local_experts\": 32, "
+       "\"sliding_window\": 128, \"vocab_size\": 201088}",
+       20914757184, 128},
+      {"{\"model_type\": \"mistral\", \"hidden_size\": 4096, \"intermediate_size\": 14336, "
+       "\"num_attention_heads\": 32, \"num_hidden_layers\": 32, \"num_key_value_heads\": 8, "
+       "\"sliding_window\": 4096, \"vocab_size\": 32000}",
+       7241732096, 4096},
+      {"{\"model_type\": \"qwen3_next\", \"hidden_size\": 2048}", 0, 0},
   };
   g_autofree char *path =
       g_strdup_printf ("%s/lockstep-%d-%d.json", g_get_tmp_dir (), getpid (), _i);
@@ -220,6 +229,7 @@ START_TEST (published_configurations_are_read)
   } else {
     ck_assert_msg (f.workload != NULL, "%s", f.text);
     ck_assert_int_eq (ls_model_parameters (f.workload->model), cases[_i].parameters);
+    ck_assert_int_eq (f.workload->model->transformer.window, cases[_i].window);
   }
   unload (&f);
   (void) g_unlink (path);
@@ -396,7 +406,7 @@ int main (void) {
   tcase_add_test (tcase, defaults_are_a_plain_run);
   tcase_add_test (tcase, presets_can_be_changed_and_models_written_out);
   tcase_add_test (tcase, networks_do_not_depend_on_the_order_of_writing);
-  tcase_add_loop_test (tcase, published_configurations_are_read, 0, 4);
+  tcase_add_loop_test (tcase, published_configurations_are_read, 0, 6);
   tcase_add_loop_test (tcase, wrong_workloads_are_refused, 0, (int) G_N_ELEMENTS (bad));
   tcase_add_loop_test (tcase, keys_without_effect_are_warned_about, 0, (int) G_N_ELEMENTS (idle));
   tcase_add_test (tcase, all_faults_are_found_at_once);
