@@ -92,7 +92,9 @@ static const LsConcept concepts[] = {
      "Stages 0 to 2 send 2 (N-1)/N of the parameters per step, stage 3 sends 3 (N-1)/N.",
      "With one micro-batch. With m, stage 2 reduces gradients m times, m + 1 in all, and stage 3 "
      "gathers and reduces every "
-     "time, 3 m; stages 0 and 1 send once. Switches that reduce (NVLS, SHARP) halve what an "
+     "time, 3 m; stages 0 and 1 send once. "
+     "Gathers that wait for the next forward pass (zero.overlap_gather) send the same and hide "
+     "behind it. Switches that reduce (NVLS, SHARP) halve what an "
      "all-reduce sends: off here.",
      ls_concept_zero_traffic},
     {"resharding", "The price of resharding", "concepts/zero.yaml",

@@ -176,6 +176,22 @@ void ls_concept_zero_states (LsConceptRun *run) {
   }
 }
 
+/* The same bytes, beside the next forward pass or at the end of the step. */
+static void gather_ahead (LsConceptRun *run) {
+  static const char *const sets[2][2] = {{"workload.zero.overlap_gather=false", NULL},
+                                         {"workload.zero.overlap_gather=true", NULL}};
+  g_autoptr (LsSummary) at_end = ls_concept_step (run, "concepts/zero.yaml", sets[0]);
+  g_autoptr (LsSummary) ahead = ls_concept_step (run, "concepts/zero.yaml", sets[1]);
+
+  if (at_end == NULL || ahead == NULL)
+    return;
+  ls_concept_row (run, 1 - 1e-6, 1 + 1e-6,
+                  ahead->communication_bytes_per_gpu / at_end->communication_bytes_per_gpu, "x",
+                  "1", "sent, stage 1, gathers beside the next forward");
+  ls_concept_row (run, 0.5, 0.9999, ahead->step_time_s / at_end->step_time_s, "x", "< 1",
+                  "step, stage 1, gathers beside the next forward");
+}
+
 void ls_concept_zero_traffic (LsConceptRun *run) {
   for (int m = 1; m <= 4; m += 3)
     for (int stage = 0; stage <= 3; stage++) {
@@ -194,6 +210,7 @@ void ls_concept_zero_traffic (LsConceptRun *run) {
       ls_concept_row (run, times * 0.95, times * 1.05, sent, "x (N-1)/N P", said,
                       "sent per step, stage %d, m = %d", stage, m);
     }
+  gather_ahead (run);
 }
 
 void ls_concept_resharding (LsConceptRun *run) {

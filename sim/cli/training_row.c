@@ -385,6 +385,15 @@ static const char *tensor_overlap (const Reader *reader, const LsTrainingRow *ro
              : "auto";
 }
 
+/* Not stated, or of no use: as the framework. */
+static int overlap_gather (const Reader *reader, const LsTrainingRow *row) {
+  if (row->zero_stage < 1 || row->zero_stage > 2 || !row->overlap || row->dp * row->cp == 1)
+    return -1;
+  if (says (reader, "other_config", "overlap_param_gather=false"))
+    return 0;
+  return says (reader, "other_config", "overlap_param_gather=true") ? 1 : -1;
+}
+
 static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **error) {
   if (!integer (reader, "micro_batch", 1, 0, &out->micro_batch, error) ||
       !integer (reader, "global_batch", 1, -1, &out->global_batch, error) ||
@@ -404,6 +413,7 @@ static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **e
   /* Megatron before Core, and DeepSpeed with it, communicated after the backward pass that it belongs to. */
   const gboolean of_core = says (reader, "framework", "core") || of_nemo (reader);
   out->overlap = !of_megatron (reader) || of_core;
+  out->overlap_gather = overlap_gather (reader, out);
   out->core_buckets = of_core && out->dp * out->cp > 1 && out->zero_stage < 3;
   return TRUE;
 }
@@ -464,13 +474,13 @@ gboolean ls_training_table (const LsCsv *csv, const char **missing) {
 void ls_training_row_inputs (const LsTrainingRow *row, char **inputs) {
   inputs[LS_INPUT_REST] = g_strdup_printf (
       "%s %s %s %g %d, %s %d ep %d, %d %d %d %d %d %d %d, %d %d %d %d %d, zero %d, sp %d, "
-      "overlap %d %s",
+      "overlap %d %d %s",
       row->gpu->name, row->node->name, row->software->name, row->nic_gbit_s,
       (int) row->gpus_per_node, row->preset != NULL ? row->preset->name : "", (int) row->mtp,
       (int) row->ep, (int) row->layers, (int) row->hidden, (int) row->heads, (int) row->kv_heads,
       (int) row->ffn, (int) row->vocab, (int) row->seq, row->gated, row->tied,
       row->learned_positions, row->llama, row->dropout, (int) row->zero_stage,
-      row->sequence_parallel, row->overlap, row->tensor_overlap);
+      row->sequence_parallel, row->overlap, row->overlap_gather, row->tensor_overlap);
   inputs[LS_INPUT_VIRTUAL] = g_strdup_printf ("%d", (int) row->virtual_stages);
   inputs[LS_INPUT_GLOBAL_BATCH] = g_strdup_printf ("%d", (int) row->global_batch);
   inputs[LS_INPUT_MICRO_BATCH] = g_strdup_printf ("%d", (int) row->micro_batch);

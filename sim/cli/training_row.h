@@ -63,7 +63,8 @@ typedef struct {
   gboolean half_gradients;    /* gradients kept and reduced in 16 bits beside fp32 states */
   gboolean fp32_reduce;       /* gradients reduced in fp32 */
   gboolean overlap;           /* data-parallel collectives beside compute */
-  gboolean core_buckets;      /* gradients are reduced in the buckets of Megatron-Core */
+  int overlap_gather; /* of updated parameters beside the next forward pass; -1: as the framework */
+  gboolean core_buckets; /* gradients are reduced in the buckets of Megatron-Core */
   LsFlopsDef flops_def;
   LsRowMemory memory_def;
   double peak_tflops; /* the denominator of mfu_pct; 0 not stated */

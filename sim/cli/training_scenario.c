@@ -122,6 +122,9 @@ static void append_zero (GString *yaml, const LsTrainingRow *row) {
 
   g_string_append_printf (yaml, "  zero: {stage: %d, overlap: %s", (int) row->zero_stage,
                           row->overlap ? "true" : "false");
+  if (row->overlap_gather >= 0)
+    g_string_append_printf (yaml, ", overlap_gather: %s",
+                            row->overlap_gather > 0 ? "true" : "false");
   if (row->core_buckets)
     g_string_append_printf (yaml, ", bucket: %" G_GINT64_FORMAT " MB",
                             parameters * (row->half_gradients ? 2 : 4) / 1000000);

@@ -134,6 +134,8 @@ static const LsSoftware generations[] = {
      .fused_optimizer = TRUE,
      .fused_weight_gradient = TRUE,
      .overlaps_tensor = TRUE,
+     .gathers_ahead = TRUE,
+     .buckets_first_stage = TRUE,
      .source =
          "Megatron-Core 0.8 with Transformer Engine (cuDNN fused attention, tp-comm-overlap); "
          "its loss is fused only by an option"},
@@ -194,6 +196,8 @@ static const LsSoftware generations[] = {
      .fused_weight_gradient = TRUE,
      .gradient_placeholders = TRUE,
      .overlaps_tensor = TRUE,
+     .gathers_ahead = TRUE,
+     .buckets_first_stage = TRUE,
      .source = "NVIDIA-NeMo/Megatron-Bridge @067f987, its performance recipes: cross entropy of "
                "TransformerEngine, tp-comm-overlap, gradient accumulation fusion"},
     {.name = "pytorch-fsdp-2.1",
@@ -462,6 +466,8 @@ gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact) {
                {"gradient_placeholders", software->gradient_placeholders},
                {"overlaps_tensor", software->overlaps_tensor},
                {"waits_for_tensor", software->waits_for_tensor},
+               {"gathers_ahead", software->gathers_ahead},
+               {"buckets_first_stage", software->buckets_first_stage},
                {"recompute_stops_early", software->recompute_stops_early},
                {"zero_per_matrix", software->zero_per_matrix},
                {"root_stays_gathered", software->root_stays_gathered},

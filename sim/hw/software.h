@@ -58,6 +58,11 @@ typedef struct {
   gboolean zero_per_matrix;
   LsSourced
       zero_piece_s; /* ...and host time per rank of the group in each, for the list of pieces */
+  /* Updated parameters are gathered beside the next forward pass (train/gather_forward.h)... */
+  gboolean gathers_ahead;
+  /* ...and only the first stage of a pipeline, of its parts the first, has buckets of gradients and parameters: what
+   * others communicate is not on the way of the step (megatron/core/distributed/distributed_data_parallel.py). */
+  gboolean buckets_first_stage;
   /* FSDP2: embedding, last norm and output matrix are one unit, gathered from the start of the forward pass to the end
    * of the backward pass; gathers arrive in a flat buffer that only their stream may use again
    * (torch/distributed/fsdp/_fully_shard: _fsdp_state.py, _lazy_init; _fsdp_collectives.py, foreach_all_gather). */

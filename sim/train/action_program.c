@@ -172,12 +172,14 @@ static void send (Writer *w, guint part, gboolean forward, LsLabel microbatch, L
 static void begin (Writer *w, guint part, LsLabel microbatch) {
   w->builder->microbatch = microbatch;
   w->builder->current = w->parts[part].chunks;
+  w->builder->part = part;
   w->builder->section_depth = w->builder->depth;
 }
 
 static void end (Writer *w) {
   w->builder->microbatch = LS_LABEL_NONE;
   w->builder->current = w->builder->chunks;
+  w->builder->part = 0;
   w->builder->backward = LS_ACTION_BACKWARD;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/time.h"
+#include "train/gather_forward.h"
 #include "train/gather_program.h"
 #include "train/input_program.h"
 #include "train/reduce_program.h"
@@ -35,6 +36,7 @@ LsBuilder *ls_builder_new (const LsProgramSpec *spec, LsTables *tables, const ch
   builder->backward = LS_ACTION_BACKWARD;
   builder->reduce = ls_reduce_state_new ();
   builder->gather = ls_gather_state_new ();
+  builder->forward = ls_gather_forward_new ();
   builder->input = ls_input_state_new ();
   return builder;
 }
@@ -46,6 +48,7 @@ void ls_builder_free (LsBuilder *builder) {
   ls_chunks_free (builder->chunks);
   ls_reduce_state_free (builder->reduce);
   ls_gather_state_free (builder->gather);
+  ls_gather_forward_free (builder->forward);
   ls_input_state_free (builder->input);
   g_free (builder);
 }
@@ -277,6 +280,15 @@ gint64 ls_builder_gather_bytes (const LsBuilder *builder, gint64 parameters) {
 
 gint64 ls_builder_reduce_bytes (const LsBuilder *builder, gint64 parameters) {
   return parameters * ls_format_bytes (builder->spec->workload->precision.communication);
+}
+
+gint64 ls_builder_bucket_bytes (const LsBuilder *builder) {
+  const LsWorkload *workload = builder->spec->workload;
+  const gboolean later = builder->spec->index > 0 || builder->part > 0;
+
+  return workload->zero.bucket_bytes == 0 || (workload->software->buckets_first_stage && later)
+             ? G_MAXINT64
+             : workload->zero.bucket_bytes;
 }
 
 gboolean ls_builder_gathers (const LsBuilder *builder) {

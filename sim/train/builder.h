@@ -65,9 +65,10 @@ typedef struct {
   gboolean embedding_shared; /* tied embedding on another stage: its gradient is summed with it */
 } LsProgramSpec;
 
-typedef struct LsReduceState LsReduceState; /* reduce_program.h */
-typedef struct LsGatherState LsGatherState; /* gather_program.h */
-typedef struct LsInputState LsInputState;   /* input_program.h */
+typedef struct LsReduceState LsReduceState;     /* reduce_program.h */
+typedef struct LsGatherState LsGatherState;     /* gather_program.h */
+typedef struct LsGatherForward LsGatherForward; /* gather_forward.h */
+typedef struct LsInputState LsInputState;       /* input_program.h */
 
 typedef struct {
   LsMark target;
@@ -97,9 +98,11 @@ typedef struct {
   GArray *script;          /* LsLayerItem: layers are noted down and not written; NULL: written */
   guint segment;           /* of a chunk's loop that is noted down, where loops are unrolled */
   guint section_depth;     /* loops around the section that is being written, the step's included */
+  guint part;              /* of the device, whose section is being written */
   LsReduceState *reduce;   /* owned */
   LsGatherState *gather;   /* owned */
-  LsInputState *input;     /* owned */
+  LsGatherForward *forward; /* owned */
+  LsInputState *input;      /* owned */
 } LsBuilder;
 
 LsBuilder *ls_builder_new (const LsProgramSpec *spec, LsTables *tables, const char *name);
@@ -149,6 +152,8 @@ LsOp ls_builder_collective (LsBuilder *builder, const char *name, LsCollectiveOp
 /* Bytes per element of what is gathered and of what is reduced. */
 gint64 ls_builder_gather_bytes (const LsBuilder *builder, gint64 parameters);
 gint64 ls_builder_reduce_bytes (const LsBuilder *builder, gint64 parameters);
+/* Bytes of gradients that stages 0 and 1 reduce together in the part that is being written; G_MAXINT64: all. */
+gint64 ls_builder_bucket_bytes (const LsBuilder *builder);
 /* Whether layers are gathered: ZeRO stage 3 on more than one rank, or with parameters on the host. */
 gboolean ls_builder_gathers (const LsBuilder *builder);
 /* Collectives that move one layer's parameters or gradients with ZeRO stage 3: 1, or one per matrix where

@@ -35,7 +35,7 @@ void ls_gather_begin_step (LsBuilder *builder) {
   ls_program_wait_same (builder->program, start, before);
 }
 
-static LsOp gather_op (LsBuilder *builder, gint64 bytes, gboolean experts) {
+LsOp ls_gather_op (LsBuilder *builder, gint64 bytes, gboolean experts) {
   return ls_builder_collective (builder, experts ? "gather_expert_parameters" : "gather_parameters",
                                 LS_COLLECTIVE_ALL_GATHER, bytes,
                                 experts ? LS_SLOT_EXPERT_GATHER : LS_SLOT_ZERO_GATHER, LS_AXIS_ZERO,
@@ -72,7 +72,7 @@ static guint quantized_gather (LsBuilder *builder, gint64 size, gboolean experts
   const gint64 n = size / ls_format_bytes (builder->spec->workload->precision.compute);
 
   ops[0] = quantize_op (builder, "quantize_parameters", (n + shards - 1) / shards);
-  ops[1] = gather_op (builder, n + 4 * ((n + QUANTIZED_GROUP - 1) / QUANTIZED_GROUP), experts);
+  ops[1] = ls_gather_op (builder, n + 4 * ((n + QUANTIZED_GROUP - 1) / QUANTIZED_GROUP), experts);
   ops[2] = quantize_op (builder, "restore_parameters", n);
   return 3;
 }
@@ -89,7 +89,7 @@ static LsMark gather_part (LsBuilder *builder, const LsLayerPlan *plan, gint64 s
   if (ls_offload_shards (builder, experts) > 1 && builder->spec->workload->zero.quantized_weights)
     n += quantized_gather (builder, size, experts, &ops[n]);
   else if (ls_offload_shards (builder, experts) > 1)
-    ops[n++] = gather_op (builder, size, experts);
+    ops[n++] = ls_gather_op (builder, size, experts);
   LS_REQUIRE (n > 0, "parameters that nobody else has");
   ops[0].claim_kind = LS_MEMORY_BUFFERS;
   ops[0].claim_bytes = plan->is_root ? 0 : size; /* the root's is there from the start */
@@ -171,7 +171,7 @@ static LsMark gather_updated (LsBuilder *builder, gint64 bytes, gboolean experts
     if (counts[i] == 0 || sizes[i] == 0)
       continue;
     guint stream = ls_builder_stream (builder, LS_ROLE_GATHER, builder->depth);
-    LsOp op = gather_op (builder, sizes[i], experts);
+    LsOp op = ls_gather_op (builder, sizes[i], experts);
     op.phase = LS_PHASE_OPTIMIZER;
     if (i == 0)
       ls_program_repeat (builder->program, stream, counts[i]);
@@ -183,15 +183,26 @@ static LsMark gather_updated (LsBuilder *builder, gint64 bytes, gboolean experts
   return gathered;
 }
 
-void ls_gather_updated (LsBuilder *builder) {
+gboolean ls_gather_is_updated (const LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
+  const LsStage *stage = builder->spec->stage;
+  const LsShared bytes = bytes_of (builder, stage->parameters, stage->expert_parameters);
+
+  if (!ls_workload_has_experts (workload) && ls_workload_shards (workload) == 1)
+    return FALSE;
+  return bytes.dense + bytes.experts > 0 && workload->zero.stage >= 1 && workload->zero.stage <= 2;
+}
+
+gboolean ls_gather_is_ahead (const LsBuilder *builder) {
+  return ls_gather_is_updated (builder) && ls_workload_gathers_ahead (builder->spec->workload);
+}
+
+void ls_gather_updated (LsBuilder *builder) {
   const LsStage *stage = builder->spec->stage;
   const LsShared bytes = bytes_of (builder, stage->parameters, stage->expert_parameters);
   LsMark before, dense, experts;
 
-  if (!ls_workload_has_experts (workload) && ls_workload_shards (workload) == 1)
-    return;
-  if (bytes.dense + bytes.experts == 0 || workload->zero.stage < 1 || workload->zero.stage > 2)
+  if (!ls_gather_is_updated (builder) || ls_gather_is_ahead (builder))
     return;
   before = ls_builder_last (builder);
   dense = gather_updated (builder, bytes.dense, FALSE, before);

@@ -33,5 +33,11 @@ void ls_gather_end_layer (LsBuilder *builder, const LsLayerPlan *plan);
 /* Before the loop over segments is closed: puts the limits on its gathers. */
 void ls_gather_end_segment (LsBuilder *builder);
 
-/* Stages 1 and 2: the updated shards, in buckets, after the last compute operation. */
+/* A gather of `bytes` in all. */
+LsOp ls_gather_op (LsBuilder *builder, gint64 bytes, gboolean experts);
+
+/* Stages 1 and 2: are updated shards gathered at all, and at the start of the next step (gather_forward.h)? */
+gboolean ls_gather_is_updated (const LsBuilder *builder);
+gboolean ls_gather_is_ahead (const LsBuilder *builder);
+/* Otherwise: in buckets, after the last compute operation. */
 void ls_gather_updated (LsBuilder *builder);

@@ -2,6 +2,7 @@
 #include "train/layer_program.h"
 
 #include "base/assert.h"
+#include "train/gather_forward.h"
 #include "train/gather_program.h"
 #include "train/layer_operation.h"
 #include "train/reduce_program.h"
@@ -220,6 +221,7 @@ static gint64 input_of (const LsChunk *chunk, guint layer) {
 }
 
 static void segment_forward (LsBuilder *builder, const LsChunk *chunk) {
+  ls_gather_forward_begin_segment (builder);
   for (guint layer = 0; layer < chunk->size; layer++) {
     builder->layer = label_of (builder, chunk, layer, FALSE);
     ls_gather_begin_layer (builder, chunk->plan, LS_PHASE_FORWARD);
@@ -229,6 +231,7 @@ static void segment_forward (LsBuilder *builder, const LsChunk *chunk) {
   }
   builder->layer = LS_LABEL_NONE;
   ls_gather_end_segment (builder);
+  ls_gather_forward_end_segment (builder);
 }
 
 /* What is noted down has no loops: a segment is noted as often as it runs. */
@@ -242,6 +245,7 @@ static void unroll (LsBuilder *builder, const LsChunk *chunk,
 }
 
 static void chunk_forward (LsBuilder *builder, const LsChunk *chunk) {
+  ls_gather_forward_chunk (builder, chunk);
   if (is_looped (builder, chunk))
     ls_builder_open (builder, chunk->segments);
   unroll (builder, chunk, segment_forward);
@@ -331,8 +335,10 @@ void ls_layers_gather_boundary (LsBuilder *builder, gint64 bytes, LsPhaseName ph
 }
 
 void ls_layers_forward (LsBuilder *builder) {
+  ls_gather_forward_begin (builder);
   for (guint i = 0; i < builder->current->n; i++)
     chunk_forward (builder, &builder->current->chunk[i]);
+  ls_gather_forward_end (builder);
 }
 
 void ls_layers_backward (LsBuilder *builder) {

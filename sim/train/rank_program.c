@@ -6,6 +6,7 @@
 #include "train/rank_program.h"
 
 #include "base/time.h"
+#include "train/gather_forward.h"
 #include "train/gather_program.h"
 #include "train/input_program.h"
 #include "train/memory.h"
@@ -78,6 +79,7 @@ LsProgram *ls_rank_program_new (const LsProgramSpec *spec, LsTables *tables, con
                     LS_PART_OTHER);
   drain_checkpoint (builder);
   ls_gather_begin_step (builder);
+  ls_gather_forward_begin_step (builder);
   ls_input_write (builder);
   ls_schedule_of (workload)->build (builder);
   ls_input_finish (builder);

@@ -78,8 +78,10 @@ static gboolean by_layer (const LsBuilder *builder) {
 }
 
 static gint64 bucket_of (const LsBuilder *builder) {
-  gint64 bucket = zero_of (builder)->bucket_bytes;
-  return bucket > 0 ? bucket : G_MAXINT64 / 4;
+  /* Gradients that are sharded while they come do not wait for others. */
+  const gint64 bucket =
+      stage_of (builder) < 2 ? ls_builder_bucket_bytes (builder) : zero_of (builder)->bucket_bytes;
+  return bucket > 0 ? MIN (bucket, G_MAXINT64 / 4) : G_MAXINT64 / 4;
 }
 
 /* Bytes of gradients, dense and of experts. */

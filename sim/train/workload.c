@@ -41,7 +41,8 @@ LsWorkload *ls_workload_new_default (LsModel *model, guint ranks) {
   workload->schedule = LS_SCHEDULE_1F1B;
   workload->virtual_stages = 1;
   workload->post_validation = workload->expert_overlap = TRUE;
-  workload->zero = (LsZero){.overlap = TRUE, .bucket_bytes = 200000000, .prefetch = 1};
+  workload->zero =
+      (LsZero){.overlap = TRUE, .bucket_bytes = 200000000, .prefetch = 1, .overlap_gather = -1};
   workload->recompute = (LsRecompute){.every = 1, .layers = G_MAXINT64};
   workload->optimizer = (LsOptimizer){.kind = LS_OPTIMIZER_ADAMW};
   workload->input.prefetch = 2;
@@ -495,6 +496,13 @@ LsTensorOverlap ls_workload_tensor_overlap (const LsWorkload *workload) {
   if (workload->software->overlaps_tensor && workload->sequence_parallel)
     return LS_TENSOR_OVERLAP_IDEAL;
   return ls_workload_tensor_bulk (workload) ? LS_TENSOR_OVERLAP_BULK : LS_TENSOR_OVERLAP_NONE;
+}
+
+gboolean ls_workload_gathers_ahead (const LsWorkload *workload) {
+  const LsZero *zero = &workload->zero;
+
+  return zero->overlap &&
+         (zero->overlap_gather < 0 ? workload->software->gathers_ahead : zero->overlap_gather > 0);
 }
 
 const char *ls_schedule_name (LsScheduleKind kind) {

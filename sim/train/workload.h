@@ -23,6 +23,7 @@ typedef struct {
   int stage;           /* 0: data parallel; 1 optimizer, 2 + gradients, 3 + parameters sharded */
   gboolean overlap;    /* collectives run beside compute */
   gint64 bucket_bytes; /* gradients per reduction, stages 0-2 */
+  int overlap_gather;  /* of stages 1 and 2 beside the next forward pass; -1: as the software */
   gint64 prefetch;     /* layers gathered ahead of the one that computes, stage 3 */
   gint64 max_gathered; /* parameters gathered at once at most, stage 3; 0: no limit */
   guint
@@ -134,6 +135,8 @@ guint ls_workload_expert_shards (const LsWorkload *workload);
 gint64 ls_workload_owned (const LsWorkload *workload, gint64 parameters, gint64 expert_parameters);
 /* TRUE when layers' parameters come from elsewhere (stage 3): from other ranks or from the host. */
 gboolean ls_workload_gathers (const LsWorkload *workload);
+/* TRUE when updated parameters are gathered beside the next forward pass, where they are gathered (stages 1, 2). */
+gboolean ls_workload_gathers_ahead (const LsWorkload *workload);
 /* TRUE when these are fewer than hold the same parameters (hybrid sharding). */
 gboolean ls_workload_is_hybrid (const LsWorkload *workload);
 /* TRUE when gradients are clipped by their norm. */

@@ -351,6 +351,14 @@ const LsConfigKey ls_workload_keys[] = {
      .source = "between DDP's 25 MB and Megatron-LM's 40 M parameters, DeepSpeed's 500 M elements",
      .when = "only with zero.stage < 3 and several data-parallel ranks",
      .meaning = "gradients that are reduced together"},
+    {.path = W "zero.overlap_gather",
+     .type = LS_CONFIG_BOOLEAN,
+     .when = "only with zero.stage 1 or 2, zero.overlap and several data-parallel ranks",
+     .meaning =
+         "updated parameters are gathered beside the next step's forward pass, in buckets "
+         "in its order, each layer waiting for its own (Megatron-Core's overlap_param_gather, "
+         "FSDP's SHARD_GRAD_OP); false: at the end of the step; of the framework if not "
+         "given"},
     {.path = W "zero.prefetch",
      .type = LS_CONFIG_INTEGER,
      .maximum = 1000,

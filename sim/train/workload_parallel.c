@@ -52,6 +52,10 @@ static void read_expert_overlap (LsWorkloadReader *r) {
     ls_reader_no_effect (r, path, "only schedules dualpipe and dualpipev run pairs");
   else if (w->layout.expert == 1)
     ls_reader_no_effect (r, path, "experts are not on several ranks (parallel.expert is 1)");
+  else if (w->zero.stage >= 2)
+    ls_reader_no_effect (r, path,
+                         "pairs run one behind the other where gradients are sharded "
+                         "(zero.stage 2 and 3)");
 }
 
 static void read_order (LsWorkloadReader *r) {
@@ -552,8 +556,10 @@ static void check_quantized (LsWorkloadReader *r) {
 
 /* Keys of `zero` that cannot matter in this layout. */
 void ls_reader_check_zero (LsWorkloadReader *r) {
-  static const char *const keys[] = {W "zero.stage", W "zero.overlap", W "zero.bucket",
-                                     W "zero.prefetch", W "zero.max_gathered"};
+  static const char *const keys[] = {W "zero.stage",        W "zero.overlap",
+                                     W "zero.bucket",       W "zero.prefetch",
+                                     W "zero.max_gathered", W "zero.overlap_gather"};
+  const guint first_of_3 = 3, last_of_3 = 4, overlap_gather = 5;
   const LsZero *zero = &r->workload->zero;
 
   read_shard_group (r);
@@ -571,7 +577,12 @@ void ls_reader_check_zero (LsWorkloadReader *r) {
     ls_reader_no_effect (r, keys[2],
                          zero->stage == 3 ? "stage 3 reduces layer by layer"
                                           : "gradients go to the host layer by layer");
-  for (guint i = 3; i < G_N_ELEMENTS (keys); i++)
+  if (zero->stage < 1 || zero->stage > 2)
+    ls_reader_no_effect (r, keys[overlap_gather],
+                         "only stages 1 and 2 gather what was updated once a step");
+  else if (!zero->overlap)
+    ls_reader_no_effect (r, keys[overlap_gather], "zero.overlap is false");
+  for (guint i = first_of_3; i <= last_of_3; i++)
     if (zero->stage < 3)
       ls_reader_no_effect (r, keys[i], "only stage 3 gathers parameters layer by layer");
     else if (!zero->overlap)

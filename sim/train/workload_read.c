@@ -277,6 +277,7 @@ static void read_zero (LsWorkloadReader *r) {
   zero->stage = (int) ls_config_get_int (r->config, W "zero.stage");
   zero->overlap = ls_config_get_bool (r->config, W "zero.overlap");
   zero->bucket_bytes = ls_config_get_size_bytes (r->config, W "zero.bucket");
+  zero->overlap_gather = choice_of (r, W "zero.overlap_gather");
   zero->prefetch = ls_config_get_int (r->config, W "zero.prefetch");
   if (ls_reader_has (r, W "zero.max_gathered"))
     zero->max_gathered = ls_config_get_int (r->config, W "zero.max_gathered");

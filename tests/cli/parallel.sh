@@ -70,4 +70,25 @@ says err "use one of 1, 2, 4, 8, 16"
 eight=$(value parameters_bytes --set workload.zero.shard_group=node)
 sixteen=$(value parameters_bytes)
 near "$eight" "$(awk -v b="$sixteen" 'BEGIN { print 2 * b }')" 16 "parameters in shards of 8"
+# Updated parameters beside the next forward pass: the trace says so, the same bytes go, the step is shorter, and the key
+# says where it has no effect.
+ahead=$SOURCE_DIR/workloads/parallel/gather-ahead.yaml
+field() {
+  tr ',{}' '\n' <out | sed -n "s/.*\"$1\": //p" | head -n 1
+}
+run 0 run "$ahead" --json --set trace.level=ops -o ahead.db
+hidden=$(field step_time_s) sent=$(field communication_bytes_per_gpu)
+run 0 query ahead.db "SELECT DISTINCT phase FROM events WHERE name = 'gather_parameters'"
+grep -q forward out || fail "gathers of the forward pass"
+run 0 run "$ahead" --json --trace none --set workload.zero.overlap_gather=false
+awk -v a="$hidden" -v b="$(field step_time_s)" 'BEGIN { exit !(a > 0 && a < b) }' || fail "gathers ahead are not faster"
+[ "$sent" = "$(field communication_bytes_per_gpu)" ] || fail "gathers ahead send other bytes"
+run 0 check "$ahead" --set workload.zero.stage=3
+says err "workload.zero.overlap_gather has no effect here; only stages 1 and 2 gather what was updated once a step"
+run 0 check "$ahead" --set workload.zero.overlap=false
+says err "workload.zero.overlap_gather has no effect here; zero.overlap is false"
+run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/deepseek-v3-2048.yaml" --set workload.zero.stage=2 \
+  --set workload.parallel.expert_overlap=true
+says err "workload.parallel.expert_overlap has no effect here; pairs run one behind the other where gradients are sharded"
+
 finish

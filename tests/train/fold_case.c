@@ -66,6 +66,9 @@ static LsWorkload *new_workload (const FoldCase *test) {
   workload->steps = test->steps;
   workload->zero.stage = test->zero;
   workload->zero.overlap = test->overlap;
+  workload->zero.overlap_gather = test->overlap_gather;
+  if (test->bucket_bytes > 0)
+    workload->zero.bucket_bytes = test->bucket_bytes;
   workload->zero.offload = test->zero > 0 ? test->offload : LS_OFFLOAD_NONE;
   workload->sequence_parallel = test->sequence_parallel && test->tensor > 1;
   workload->schedule = test->schedule;
@@ -300,7 +303,10 @@ char *fold_describe (const FoldCase *test) {
       test->nodes, test->preset, ls_fabric_kind_name (test->kind), ls_routing_name (test->routing),
       test->rails, test->leaf_radix, test->oversubscription, test->tensor, MAX (test->context, 1u),
       ls_context_kind_name (test->context_kind), MAX (test->expert, 1u), test->data, test->pipeline,
-      test->order, test->zero, test->overlap ? " overlap" : "",
+      test->order, test->zero,
+      test->overlap_gather ? " ahead"
+      : test->overlap      ? " overlap"
+                           : "",
       test->sequence_parallel ? " sp" : "", ls_schedule_name (test->schedule), test->microbatches,
       test->input ? " input" : "", test->straggler);
 }

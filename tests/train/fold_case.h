@@ -21,6 +21,8 @@ typedef struct {
   int zero;
   LsOffload offload;
   gboolean overlap, sequence_parallel;
+  gboolean overlap_gather; /* of what ZeRO 1 and 2 updated */
+  gint64 bucket_bytes;     /* 0: as usual */
   LsScheduleKind schedule;
   gint64 microbatches, steps;
   gboolean input;   /* loaders on the hosts, samples from storage */
