@@ -22,6 +22,10 @@
   "hosts"
 #define STEP "logging, data loader hand-over, learning-rate scheduler, loss read back"
 
+#define CONTEXT_WAITS                                                                          \
+  "torch/_inductor/fx_passes/post_grad.py before PyTorch's pull request 150074 (March 2025): " \
+  "reorder_for_locality moves a collective to its wait"
+
 #define ASYNC_TP                                                                              \
   "torchtitan, parallelize_llama.py: enable_async_tensor_parallel sets inductor's "           \
   "_micro_pipeline_tp, which cuts all-gathers before and reduce-scatters behind products in " \
@@ -232,6 +236,7 @@ static const LsSoftware generations[] = {
      .copies_shards = TRUE,
      .recompute_stops_early = TRUE,
      .root_stays_gathered = TRUE,
+     .context_gathers = TRUE,
      .compiled = TRUE,
      .source = "torchtitan: non-reentrant checkpoints, per-block torch.compile, fused AdamW; since "
                "2025 (components/loss.py) the loss is compiled too"},
@@ -251,10 +256,12 @@ static const LsSoftware generations[] = {
      .copies_shards = TRUE,
      .recompute_stops_early = TRUE,
      .root_stays_gathered = TRUE,
+     .context_gathers = TRUE,
+     .context_waits = TRUE,
      .compiled = TRUE,
      .source =
          "torchtitan at 9dec370 (26 December 2024), train.py: \"compiling loss function causes "
-         "CUDA errors, turning off for now\""},
+         "CUDA errors, turning off for now\"; " CONTEXT_WAITS},
     {.name = "pytorch-fsdp2-async-tp",
      .aliases = "",
      .title = "PyTorch 2.5 FSDP2 with torch.compile and asynchronous tensor parallelism",
@@ -273,6 +280,7 @@ static const LsSoftware generations[] = {
      .copies_shards = TRUE,
      .recompute_stops_early = TRUE,
      .root_stays_gathered = TRUE,
+     .context_gathers = TRUE,
      .compiled = TRUE,
      .source = "as pytorch-fsdp2; " ASYNC_TP},
     {.name = "pytorch-fsdp2-2024-async-tp",
@@ -292,6 +300,8 @@ static const LsSoftware generations[] = {
      .copies_shards = TRUE,
      .recompute_stops_early = TRUE,
      .root_stays_gathered = TRUE,
+     .context_gathers = TRUE,
+     .context_waits = TRUE,
      .compiled = TRUE,
      .source = "as pytorch-fsdp2-2024; " ASYNC_TP},
     {.name = "pytorch-fsdp2-eager",
@@ -309,6 +319,7 @@ static const LsSoftware generations[] = {
      .copies_shards = TRUE,
      .recompute_stops_early = TRUE,
      .root_stays_gathered = TRUE,
+     .context_gathers = TRUE,
      .source = "torchtitan with torch.compile=False: norms, activations and loss in plain tensor "
                "operations"},
     {.name = "generic",
@@ -473,6 +484,8 @@ gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact) {
                {"root_stays_gathered", software->root_stays_gathered},
                {"copies_shards", software->copies_shards},
                {"deepspeed_copies", software->deepspeed_copies},
+               {"context_gathers", software->context_gathers},
+               {"context_waits", software->context_waits},
                {"compiled", software->compiled},
                {"cuda_graphs", software->cuda_graphs},
                {"serial_launches", software->serial_launches}};

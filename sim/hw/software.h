@@ -72,6 +72,13 @@ typedef struct {
   gboolean copies_shards;
   /* DeepSpeed's optimizers and pipeline engine keep copies of their own: deepspeed_memory.h of sim/train. */
   gboolean deepspeed_copies;
+  /* A ring of context parallelism is PyTorch's (torch/distributed/tensor/experimental/_attention.py): keys and
+   * values, repeated to the heads of the queries before (torchtitan, model.py, repeat_kv), are gathered once a
+   * pass, their gradients go round in fp32, and outputs are merged in fp32. */
+  gboolean context_gathers;
+  /* ...behind a compiler that starts each exchange where it is waited for, and hides none (torch/_inductor/fx_passes/
+   * post_grad.py, reorder_for_locality, until PyTorch's pull request 150074 of March 2025 left waits out). */
+  gboolean context_waits;
   gboolean compiled; /* a compiler fuses its elementwise chains; the row NAME-eager is without it */
   gboolean cuda_graphs;     /* launches replayed: host_launch_s does not apply */
   gboolean serial_launches; /* every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1) */

@@ -11,6 +11,13 @@
  *               queries; it is timed as half of the keys for all.
  *               source: Liu et al. 2023 (arXiv 2310.01889); TransformerEngine, context_parallel.py,
  *               AttnFuncWithCPAndKVP2P (order of messages, double buffer, merging after the last step).
+ *               With software that gathers (context_gathers: PyTorch's _templated_ring_attention), keys and values
+ *               are repeated to the heads of the queries (R times their bytes) and gathered whole, beside the own
+ *               block, once a pass; outputs are merged in fp32 step by step; gradients of keys and values go
+ *               round in fp32, c messages of 2 R KV, the last of them home beside nothing.
+ *               What waits (parallel.context_overlap) is started where it is waited for, beside nothing.
+ *               source: torch/distributed/tensor/experimental/_attention.py of PyTorch 2.6; torchtitan
+ *               context_parallel_rotate_method, allgather unless set.
  *   all-to-all  heads instead of tokens: three all-to-alls of queries, keys and values, attention of 1/c of the
  *               heads on the whole sequence, one all-to-all back; the same four backward. Each moves (c-1)/c
  *               of its tensor. Tensors are put in order before and after (a pass each).
@@ -21,7 +28,7 @@
  * Invariants: FLOPs over the group are those of attention without a split, up to half a tile of each causal
  *             diagonal that flash kernels walk in full.
  * Memory:     the ring holds one more block of keys and values (two buffers) and, until they are merged, c
- *             outputs; gathering holds keys and values of the whole sequence.
+ *             outputs; PyTorch's the keys and values of all, and its sums in fp32; gathering holds keys and values of the whole sequence.
  * Left out:   softmax statistics (4 bytes per head and token), overlap of gathers with anything.
  */
 #include "train/layer_context.h"
@@ -86,16 +93,17 @@ static void add_message (Context *c, const char *name, gint64 elements) {
   LsLayerOp *op = ls_layer_add_collective_on (c->b, name, LS_COLLECTIVE_SEND_RECV,
                                               ls_layer_bytes (c->b, elements), LS_AXIS_CONTEXT);
 
-  op->overlaps_next = TRUE;
+  op->overlaps_next = !ls_workload_context_waits (c->b->workload);
   op->workspace_bytes = ls_layer_bytes (c->b, elements);
 }
 
-static void add_exchange (Context *c, const char *name, LsCollectiveOp collective, gint64 elements,
-                          gint64 held) {
+static LsLayerOp *add_exchange (Context *c, const char *name, LsCollectiveOp collective,
+                                gint64 elements, gint64 held) {
   LsLayerOp *op = ls_layer_add_collective_on (c->b, name, collective,
                                               ls_layer_bytes (c->b, elements), LS_AXIS_CONTEXT);
 
   op->workspace_bytes = ls_layer_bytes (c->b, held);
+  return op;
 }
 
 /* --- ring ----------------------------------------------------------------------------------- */
@@ -133,6 +141,73 @@ static void ring_backward (Context *c) {
     if (step > 0)
       ls_layer_add_pass (c->b, "add_attention_grads", c->queries + c->keys, 2, 1);
   }
+}
+
+/* --- ring that gathers (PyTorch) -------------------------------------------------------------- */
+
+#define FP32_BYTES 4
+
+/* Keys and values in one buffer for all ranks, beside the own block or behind it. */
+static void gather_beside_own (Context *c, LsPass pass) {
+  const gboolean waits = ls_workload_context_waits (c->b->workload);
+
+  ls_layer_add_pass (c->b, "join_keys", c->keys, 1, 1);
+  if (waits)
+    add_step (c, 0, pass);
+  add_exchange (c, "gather_keys", LS_COLLECTIVE_ALL_GATHER, c->ranks * c->keys, c->ranks * c->keys)
+      ->overlaps_next = !waits;
+  if (!waits)
+    add_step (c, 0, pass);
+}
+
+/* A later step, with what is gathered and `sums` elements in fp32 beside it. */
+static void add_gathered_step (Context *c, gint64 step, gint64 sums, LsPass pass) {
+  add_step (c, step, pass)->workspace_bytes +=
+      ls_layer_bytes (c->b, c->ranks * c->keys) + FP32_BYTES * sums;
+}
+
+/* One pass that adds to sums in fp32 (twice as wide: two reads and two writes) where a compiler fuses it; else
+ * conversion, difference, product and sum by themselves. */
+static void add_to_sums (Context *c, const char *name, gint64 elements) {
+  const gboolean fused = c->b->workload->software->compiled;
+
+  ls_layer_add_pass (c->b, name, elements, fused ? 3 : 11, fused ? 2 : 8);
+}
+
+static void gathered_forward (Context *c) {
+  gather_beside_own (c, LS_PASS_FORWARD);
+  for (gint64 step = 1; step < c->ranks; step++) {
+    add_gathered_step (c, step, c->outputs, LS_PASS_FORWARD);
+    add_to_sums (c, "merge_attention", c->outputs);
+  }
+}
+
+/* Gradients of keys and values leave with each step and are home when they have gone round. */
+static void send_sums (Context *c, gboolean last) {
+  LsLayerOp *op = ls_layer_add_collective_on (c->b, "send_key_grads", LS_COLLECTIVE_SEND_RECV,
+                                              FP32_BYTES * c->keys, LS_AXIS_CONTEXT);
+
+  op->overlaps_next = !last && !ls_workload_context_waits (c->b->workload);
+  op->workspace_bytes = FP32_BYTES * c->keys;
+}
+
+static void gathered_backward (Context *c) {
+  gather_beside_own (c, LS_PASS_BACKWARD);
+  for (gint64 step = 0; step < c->ranks; step++) {
+    if (step > 0)
+      add_gathered_step (c, step, c->queries + 2 * c->keys, LS_PASS_BACKWARD);
+    add_to_sums (c, "add_attention_grads", c->queries + c->keys);
+    send_sums (c, step + 1 == c->ranks);
+  }
+}
+
+/* Keys and values as they are before they are exchanged: a pair for each head of the queries. */
+static LsContextAttention repeated (const LsContextAttention *attention) {
+  LsContextAttention all = *attention;
+
+  all.kv_heads = attention->heads;
+  all.key_value_width = attention->query_width + attention->output_width;
+  return all;
 }
 
 /* --- all-to-all ----------------------------------------------------------------------------- */
@@ -181,8 +256,14 @@ static void add_own_queries (Context *c, LsPass pass) {
   }
 }
 
+static gboolean gathers (const LsLayerBuilder *builder) {
+  return builder->workload->context_kind == LS_CONTEXT_RING &&
+         builder->workload->software->context_gathers;
+}
+
 void ls_context_forward (LsLayerBuilder *builder, const LsContextAttention *attention) {
-  Context c = context_of (builder, attention);
+  const LsContextAttention all = repeated (attention);
+  Context c = context_of (builder, gathers (builder) ? &all : attention);
 
   switch (builder->workload->context_kind) {
   case LS_CONTEXT_ALL_TO_ALL:
@@ -197,13 +278,14 @@ void ls_context_forward (LsLayerBuilder *builder, const LsContextAttention *atte
   case LS_CONTEXT_RING:
   case LS_N_CONTEXT_KINDS:
   default:
-    ring_forward (&c);
+    gathers (builder) ? gathered_forward (&c) : ring_forward (&c);
     break;
   }
 }
 
 void ls_context_backward (LsLayerBuilder *builder, const LsContextAttention *attention) {
-  Context c = context_of (builder, attention);
+  const LsContextAttention all = repeated (attention);
+  Context c = context_of (builder, gathers (builder) ? &all : attention);
 
   switch (builder->workload->context_kind) {
   case LS_CONTEXT_ALL_TO_ALL:
@@ -220,7 +302,7 @@ void ls_context_backward (LsLayerBuilder *builder, const LsContextAttention *att
   case LS_CONTEXT_RING:
   case LS_N_CONTEXT_KINDS:
   default:
-    ring_backward (&c);
+    gathers (builder) ? gathered_backward (&c) : ring_backward (&c);
     break;
   }
 }

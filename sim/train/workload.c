@@ -474,6 +474,19 @@ const char *ls_context_kind_name (LsContextKind kind) {
   return names[kind];
 }
 
+const char *ls_context_overlap_name (LsContextOverlap overlap) {
+  static const char *const names[] = {LS_CONTEXT_OVERLAPS (NAME_ENTRY)};
+
+  LS_REQUIRE ((guint) overlap < LS_N_CONTEXT_OVERLAPS, "overlap %d", (int) overlap);
+  return names[overlap];
+}
+
+gboolean ls_workload_context_waits (const LsWorkload *workload) {
+  return workload->context_overlap == LS_CONTEXT_OVERLAP_NONE ||
+         (workload->context_overlap == LS_CONTEXT_OVERLAP_AUTO &&
+          workload->software->context_waits);
+}
+
 const char *ls_tensor_overlap_name (LsTensorOverlap overlap) {
   static const char *const names[] = {LS_TENSOR_OVERLAPS (NAME_ENTRY)};
 

@@ -94,9 +94,10 @@ typedef struct {
   gint64 *microbatches_of;          /* by data rank, where they differ; NULL: all as above */
   gint64 seq_len;                   /* tokens per sample; 1 for models without tokens */
   gboolean sequence_parallel;
-  LsTensorOverlap tensor_overlap; /* with layout.tensor > 1 */
-  gboolean expert_overlap;        /* pairs of DualPipe hide the experts' all-to-alls */
-  LsContextKind context_kind;     /* with layout.context > 1 */
+  LsTensorOverlap tensor_overlap;   /* with layout.tensor > 1 */
+  gboolean expert_overlap;          /* pairs of DualPipe hide the experts' all-to-alls */
+  LsContextKind context_kind;       /* with layout.context > 1 */
+  LsContextOverlap context_overlap; /* of a ring */
   LsScheduleKind schedule;
   guint virtual_stages;     /* stages per device of interleaved 1F1B; 0 and 1: one */
   gboolean post_validation; /* zero-bubble: the update does not wait for the global gradient norm */
@@ -181,6 +182,9 @@ double ls_workload_peak_flops_per_s (const LsWorkload *workload, const LsAcceler
 const char *ls_share_name (LsShare share);
 const char *ls_offload_name (LsOffload offload);
 const char *ls_context_kind_name (LsContextKind kind);
+const char *ls_context_overlap_name (LsContextOverlap overlap);
+/* Does attention wait for each exchange of a ring? */
+gboolean ls_workload_context_waits (const LsWorkload *workload);
 const char *ls_tensor_overlap_name (LsTensorOverlap overlap);
 /* What the collectives of tensor parallelism do: never AUTO. */
 LsTensorOverlap ls_workload_tensor_overlap (const LsWorkload *workload);

@@ -42,6 +42,7 @@ static const char *const optimizers_later[] = {"muon", NULL};
 static const char *const tensor_overlaps[] = {LS_TENSOR_OVERLAPS (NAME_OF) NULL};
 #define CONTEXT_WORD(id, word) word,
 static const char *const context_kinds[] = {LS_CONTEXT_KINDS (CONTEXT_WORD) NULL};
+static const char *const context_overlaps[] = {LS_CONTEXT_OVERLAPS (CONTEXT_WORD) NULL};
 #undef CONTEXT_WORD
 static const char *const offload_words[] = {LS_OFFLOADS (NAME_OF) NULL};
 static const char *const offload_later[] = {"nvme", NULL};
@@ -283,6 +284,15 @@ const LsConfigKey ls_workload_keys[] = {
      .meaning = "how attention sees the whole sequence: ring sends keys and values round beside "
                 "attention; all-to-all deals heads instead of tokens (Ulysses), so context divides "
                 "the heads; all-gather gathers keys and values (Llama 3)"},
+    {.path = W "parallel.context_overlap",
+     .type = LS_CONFIG_WORD,
+     .choices = context_overlaps,
+     .default_text = "auto",
+     .source = "as the framework: none behind torch.compile before March 2025, else beside "
+               "(lockstep list frameworks)",
+     .when = "only with a ring of parallel.context > 1",
+     .meaning = "whether the exchanges of a ring run beside attention to the keys at hand, or "
+                "attention waits for each (what a compiler may make of them)"},
     {.path = W "parallel.expert",
      .type = LS_CONFIG_INTEGER,
      .minimum = 1,

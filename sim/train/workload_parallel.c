@@ -19,6 +19,10 @@ static const char *context_word (guint i) {
   return ls_context_kind_name ((LsContextKind) i);
 }
 
+static const char *context_overlap_word (guint i) {
+  return ls_context_overlap_name ((LsContextOverlap) i);
+}
+
 static const char *overlap_word (guint i) {
   return ls_tensor_overlap_name ((LsTensorOverlap) i);
 }
@@ -411,6 +415,12 @@ void ls_reader_parallel (LsWorkloadReader *r) {
                                                     LS_N_CONTEXT_KINDS);
   if (w->layout.context == 1)
     ls_reader_no_effect (r, W "parallel.context_kind", "parallel.context is 1");
+  w->context_overlap = (LsContextOverlap) ls_reader_word (
+      r, W "parallel.context_overlap", context_overlap_word, LS_N_CONTEXT_OVERLAPS);
+  if (w->layout.context == 1 || w->context_kind != LS_CONTEXT_RING)
+    ls_reader_no_effect (r, W "parallel.context_overlap",
+                         w->layout.context == 1 ? "parallel.context is 1"
+                                                : "only a ring runs beside attention");
   w->layout.expert = (guint) ls_config_get_int (r->config, W "parallel.expert");
   if (!ls_config_is_word (r->config, W "parallel.expert_tensor", "auto"))
     w->layout.expert_tensor = (guint) ls_config_get_int (r->config, W "parallel.expert_tensor");

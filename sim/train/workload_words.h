@@ -42,6 +42,11 @@
   X (ALL_TO_ALL, "all-to-all") /* heads instead of tokens during attention (Ulysses) */ \
   X (ALL_GATHER, "all-gather") /* keys and values of the whole sequence on every rank */
 
+#define LS_CONTEXT_OVERLAPS(X)                                      \
+  X (AUTO, "auto")     /* as the software generation does */        \
+  X (BESIDE, "beside") /* a message beside attention to the last */ \
+  X (NONE, "none")     /* attention waits for each */
+
 #define LS_OFFLOADS(X)                                                                      \
   X (NONE, "none")             /* all states on the GPU */                                  \
   X (OPTIMIZER, "optimizer")   /* master copy, moments and sharded gradients on the host */ \
@@ -62,6 +67,10 @@ typedef enum { LS_OFFLOADS (LS_ENUM_OFFLOAD) LS_N_OFFLOADS } LsOffload;
 typedef enum { LS_TENSOR_OVERLAPS (LS_ENUM_TENSOR_OVERLAP) LS_N_TENSOR_OVERLAPS } LsTensorOverlap;
 #define LS_ENUM_CONTEXT(id, name) LS_CONTEXT_##id,
 typedef enum { LS_CONTEXT_KINDS (LS_ENUM_CONTEXT) LS_N_CONTEXT_KINDS } LsContextKind;
+#define LS_ENUM_CONTEXT_OVERLAP(id, name) LS_CONTEXT_OVERLAP_##id,
+typedef enum {
+  LS_CONTEXT_OVERLAPS (LS_ENUM_CONTEXT_OVERLAP) LS_N_CONTEXT_OVERLAPS
+} LsContextOverlap;
 #define LS_ENUM_SCHEDULE(id, name) LS_SCHEDULE_##id,
 typedef enum { LS_SCHEDULES (LS_ENUM_SCHEDULE) LS_N_SCHEDULES } LsScheduleKind;
 #define LS_ENUM_RECOMPUTE(id, name) LS_RECOMPUTE_##id,

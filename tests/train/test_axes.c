@@ -113,6 +113,53 @@ START_TEST (bytes_along_the_context_axis)
 }
 END_TEST
 
+/* Context operations that do not hold up what follows, and all of them. */
+static guint beside (const LsLayerOp *ops, guint n, guint *all) {
+  guint overlapping = 0;
+
+  *all = 0;
+  for (guint i = 0; i < n; i++)
+    if (ops[i].is_collective && ops[i].axis == LS_AXIS_CONTEXT) {
+      *all += 1;
+      overlapping += ops[i].overlaps_next ? 1 : 0;
+    }
+  return overlapping;
+}
+
+START_TEST (pytorch_rings_gather_repeated_keys_and_return_sums)
+/* torch/distributed/tensor/experimental/_attention.py behind torchtitan's repeat_kv, with KV the bytes of keys and
+ * values of as many heads as queries: forward one gather, (c-1) KV; backward the same and c messages of their
+ * gradients in fp32, 2 c KV. All but the last message run beside attention, or none does. FLOPs: those of
+ * another ring. Sums of integers up to 2^53: exact but for the division by c, 1e-12. */
+{
+  const guint t = shapes[_i].tensor, c = shapes[_i].context;
+  g_autoptr (LsWorkload) workload = workload_for (shapes[_i].model, t, c, LS_CONTEXT_RING);
+  g_autoptr (LsStage) ring = stage_of (workload);
+  const double flops = attention_flops (block (ring)->backward, block (ring)->n_backward);
+  const LsTransformer *m = &workload->model->transformer;
+  const double kv = 2 * 2.0 * MICRO * SEQ / c * (double) (m->heads * m->head_dim) / t;
+
+  workload->software = ls_software_find ("pytorch-fsdp2-2024", NULL);
+  for (guint waits = 0; waits < 2; waits++) {
+    workload->context_overlap = waits ? LS_CONTEXT_OVERLAP_AUTO : LS_CONTEXT_OVERLAP_BESIDE;
+    g_autoptr (LsStage) stage = stage_of (workload);
+    const LsLayerPlan *plan = block (stage);
+    guint all;
+
+    ck_assert_double_eq_tol (sent_bytes (plan->forward, plan->n_forward, LS_AXIS_CONTEXT, c),
+                             kv * (c - 1), kv * 1e-12);
+    ck_assert_double_eq_tol (sent_bytes (plan->backward, plan->n_backward, LS_AXIS_CONTEXT, c),
+                             kv * (c - 1) + 2 * c * kv, kv * 1e-12);
+    ck_assert_uint_eq (beside (plan->forward, plan->n_forward, &all), waits ? 0 : 1);
+    ck_assert_uint_eq (all, 1);
+    ck_assert_uint_eq (beside (plan->backward, plan->n_backward, &all), waits ? 0 : c);
+    ck_assert_uint_eq (all, c + 1);
+    ck_assert_double_eq_tol (attention_flops (plan->backward, plan->n_backward), flops,
+                             flops * 1e-12);
+  }
+}
+END_TEST
+
 START_TEST (bytes_along_the_tensor_axis_shrink_with_context)
 /* Megatron: per layer four exchanges of 2 b s h bytes forward and backward (two all-reduces each; with sequence
  * parallelism as many all-gathers and reduce-scatters, and two gathers more for the inputs kept in shards:
@@ -302,6 +349,8 @@ int main (void) {
 
   tcase_set_timeout (tcase, 300);
   tcase_add_loop_test (tcase, bytes_along_the_context_axis, 0, G_N_ELEMENTS (shapes));
+  tcase_add_loop_test (tcase, pytorch_rings_gather_repeated_keys_and_return_sums, 0,
+                       G_N_ELEMENTS (shapes));
   tcase_add_test (tcase, bytes_along_the_tensor_axis_shrink_with_context);
   tcase_add_loop_test (tcase, ring_all_to_all_and_gather_do_the_same_work, 0,
                        G_N_ELEMENTS (shapes));
