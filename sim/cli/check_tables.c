@@ -64,6 +64,24 @@ static void experts_card (GString *out, const LsScenario *scenario, const LsWork
       ls_layout_size (&w->layout, LS_AXIS_EXPERT_DATA));
 }
 
+/* Adapters: how many parameters are trained, beside which maps. */
+static void lora_card (GString *out, const LsWorkload *w) {
+  const LsLora *lora = &w->model->transformer.lora;
+  g_autofree char *trained =
+      ls_quantity_format ((double) ls_model_trained_parameters (w->model), LS_DIMENSION_COUNT);
+  const char *between = "";
+
+  g_string_append_printf (out,
+                          "trained   %s parameters: adapters of rank %" G_GINT64_FORMAT " beside ",
+                          trained, lora->rank);
+  for (guint i = 0; i < LS_N_LORA_TARGETS; i++)
+    if (ls_lora_has (lora, (LsLoraTarget) i)) {
+      g_string_append_printf (out, "%s%s", between, ls_lora_target_name ((LsLoraTarget) i));
+      between = ", ";
+    }
+  g_string_append (out, "; all others are frozen\n");
+}
+
 void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
   const LsAccelerator *gpu = ls_cluster_gpu (scenario->cluster, 0);
@@ -96,6 +114,8 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
     window_card (out, &w->model->transformer);
   if (w->model->transformer.experts.count > 0)
     experts_card (out, scenario, w);
+  if (w->model->transformer.lora.rank > 0)
+    lora_card (out, w);
   g_string_append_printf (
       out,
       "layout    tensor %u%s x pipeline %u x data %u = %u ranks%s; ZeRO stage %d, recompute %s\n",
@@ -170,8 +190,13 @@ void ls_check_memory (GString *out, const LsScenario *scenario, guint job) {
     g_string_append (out, estimate.fits ? "\n" : "  does not fit\n");
   }
   host_table (out, w, gpus);
-  g_string_append_printf (out, "%u communicators hold", ls_memory_communicators (w));
   ls_memory_fullest (w, gpus, &fullest);
+  if (fullest.frozen_bytes > 0) {
+    g_string_append (out, "frozen");
+    append_cell (out, (double) fullest.frozen_bytes);
+    g_string_append (out, " of the parameters on the fullest GPU\n");
+  }
+  g_string_append_printf (out, "%u communicators hold", ls_memory_communicators (w));
   append_cell (out, (double) fullest.communication_bytes);
   g_string_append (out, " of each GPU outside its capacity\n");
   verdict = ls_memory_verdict (w, gpus, &fullest);
@@ -187,6 +212,8 @@ static void json_estimate (LsJson *json, const LsMemoryEstimate *estimate) {
 
     ls_json_integer (json, key, estimate->bytes[kind]);
   }
+  if (estimate->frozen_bytes > 0)
+    ls_json_integer (json, "frozen_bytes", estimate->frozen_bytes);
   ls_json_integer (json, "peak_bytes", estimate->allocated_bytes);
   ls_json_integer (json, "reserved_bytes", estimate->reserved_bytes);
   ls_json_integer (json, "capacity_bytes", estimate->capacity_bytes);

@@ -70,11 +70,11 @@ void ls_check_zero (GString *out, const LsScenario *scenario, guint job) {
     return;
   g_string_append_printf (
       out,
-      "\nZeRO stages on the fullest GPU%s, P parameters on a rank, %u shards (* this "
+      "\nZeRO stages on the fullest GPU%s, P %sparameters on a rank, %u shards (* this "
       "scenario)\n%-6s %12s %12s %12s %12s %12s %12s   %-18s %s\n",
-      offloads ? " without offload" : "", ls_workload_shards (w), "stage", "parameters",
-      "gradients", "optimizer", "activations", "buffers", "reserved", "states, bytes",
-      "sent per step, elements");
+      offloads ? " without offload" : "", w->model->transformer.lora.rank > 0 ? "trained " : "",
+      ls_workload_shards (w), "stage", "parameters", "gradients", "optimizer", "activations",
+      "buffers", "reserved", "states, bytes", "sent per step, elements");
   for (int stage = 0; stage < N_STAGES; stage++) {
     const LsMemoryEstimate estimate = estimate_of (scenario, job, stage);
     g_autofree char *law = law_of (w, stage);

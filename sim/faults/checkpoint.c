@@ -221,7 +221,7 @@ void ls_checkpoint_times (const LsCluster *cluster, const LsWorkload *workload,
       times->network_bytes += axes->tensor * (whole - share (whole, ls_layout_copies (axes)));
   }
   times->bytes_per_parameter =
-      (double) times->bytes / (double) MAX (1, ls_model_parameters (workload->model));
+      (double) times->bytes / (double) MAX (1, ls_model_trained_parameters (workload->model));
   times->writers = unified ? axes->tensor * axes->pipeline : axes->ranks;
   times->storage = ls_cluster_storage (cluster)->present || node->nvme_bytes_per_s > 0;
   BytesFunc written = unified ? whole_bytes : shard_bytes;

@@ -21,12 +21,17 @@ static double attention_weights (const LsTransformer *t) {
                    (t->latent.kv_rank > 0 ? t->latent.q_rank + t->latent.kv_rank : 0));
 }
 
+static double adapters (const LsTransformer *t) {
+  return (double) ls_transformer_adapter_parameters (t);
+}
+
 double ls_transformer_block_flops (const LsTransformer *t, gint64 window, gint64 batch,
                                    gint64 seq) {
   const double tokens = (double) batch * (double) seq;
   const double mlp = (t->gated ? 3 : 2) * (double) t->hidden * (double) t->ffn;
 
-  return 2 * tokens * (attention_weights (t) + mlp) + attention_core (t, tokens, seq, window);
+  return 2 * tokens * (attention_weights (t) + mlp + adapters (t)) +
+         attention_core (t, tokens, seq, window);
 }
 
 double ls_transformer_expert_block_flops (const LsTransformer *t, gint64 window, gint64 batch,
@@ -36,7 +41,8 @@ double ls_transformer_expert_block_flops (const LsTransformer *t, gint64 window,
   const double width = (double) (e->top_k * e->ffn + e->shared_ffn);
   const double mlp = (t->gated ? 3 : 2) * h * width + h * (double) e->count;
 
-  return 2 * tokens * (attention_weights (t) + mlp) + attention_core (t, tokens, seq, window);
+  return 2 * tokens * (attention_weights (t) + mlp + adapters (t)) +
+         attention_core (t, tokens, seq, window);
 }
 
 double ls_transformer_head_flops (const LsTransformer *t, gint64 vocab, gint64 batch, gint64 seq) {
@@ -99,6 +105,20 @@ double ls_model_forward_flops (const LsModel *model, gint64 batch, gint64 seq) {
   for (guint i = 0; i < model->n_elements; i++)
     flops += ls_element_flops (&model->elements[i], batch);
   return flops;
+}
+
+double ls_model_training_flops (const LsModel *model, gint64 batch, gint64 seq) {
+  const LsTransformer *t = &model->transformer;
+  const double forward = ls_model_forward_flops (model, batch, seq);
+  const double tokens = (double) batch * (double) seq;
+
+  if (model->kind != LS_MODEL_TRANSFORMER || t->lora.rank == 0)
+    return 3 * forward;
+  double trained = 0;
+  for (gint64 i = 0; i < t->layers + t->mtp; i++)
+    trained +=
+        2 * tokens * adapters (t) + attention_core (t, tokens, seq, ls_transformer_window (t, i));
+  return 2 * (forward - trained) + 3 * trained;
 }
 
 double ls_flops_megatron (gint64 batch, gint64 seq, gint64 layers, gint64 hidden, gint64 vocab) {

@@ -30,6 +30,11 @@ double ls_transformer_head_flops (const LsTransformer *transformer, gint64 vocab
 double ls_element_flops (const LsElement *element, gint64 batch);
 /* Forward pass of the whole model. */
 double ls_model_forward_flops (const LsModel *model, gint64 batch, gint64 seq);
+/* Forward and backward: 3 x forward; with adapters, frozen maps have no gradients of their own and count twice,
+ * while adapters and the attention core count three times: 4 N per token in place of 6 N.
+ * source: NVIDIA Megatron-Bridge, training/utils/flop_utils.py (frozen x 2/3 + attention). That nothing is needed
+ * below the lowest adapter is not counted. */
+double ls_model_training_flops (const LsModel *model, gint64 batch, gint64 seq);
 
 /* The closed forms above: one training step of `batch` sequences. */
 double ls_flops_megatron (gint64 batch, gint64 seq, gint64 layers, gint64 hidden, gint64 vocab);

@@ -6,8 +6,9 @@ static GArray *sizes_new (const LsStage *stage) {
   GArray *sizes = g_array_new (FALSE, FALSE, sizeof (gint64));
 
   for (guint run = 0; run < stage->n_runs; run++) {
-    const gint64 size =
-        stage->runs[run].plan->parameters + stage->runs[run].plan->expert_parameters;
+    const LsLayerPlan *plan = stage->runs[run].plan;
+    const gint64 size = plan->parameters + plan->expert_parameters + plan->frozen_parameters +
+                        plan->frozen_expert_parameters;
 
     for (guint i = 0; size > 0 && i < stage->runs[run].count; i++)
       g_array_append_val (sizes, size);

@@ -50,6 +50,20 @@ static LsShared bytes_of (const LsBuilder *builder, gint64 dense, gint64 experts
                     ls_builder_gather_bytes (builder, shared.experts)};
 }
 
+/* The same with what is not trained, in the narrower of the formats that it is stored and gathered in. */
+static LsShared layer_bytes (const LsBuilder *builder, const LsLayerPlan *plan) {
+  const LsPrecision *p = &builder->spec->workload->precision;
+  const gint64 maps = plan->frozen_map_parameters;
+  const LsShared all = bytes_of (builder, plan->parameters + plan->frozen_parameters - maps,
+                                 plan->expert_parameters);
+  const LsShared frozen =
+      ls_builder_moved (builder, LS_OFFLOAD_PARAMETERS, maps, plan->frozen_expert_parameters);
+  const double size = ls_precision_frozen_gather_size (p);
+
+  return (LsShared){all.dense + (gint64) ((double) frozen.dense * size),
+                    all.experts + (gint64) ((double) frozen.experts * size)};
+}
+
 /* Values with one scale of 4 bytes, of int8 parameters. RECALLED: DeepSpeed's CUDAQuantizer (groups below 8000 values,
  * best at 4k); Wang et al. 2023, ZeRO++ (arXiv 2306.10209), section 3.1 (blocks, INT8). */
 #define QUANTIZED_GROUP 4096
@@ -103,7 +117,7 @@ static LsMark gather_part (LsBuilder *builder, const LsLayerPlan *plan, gint64 s
 }
 
 void ls_gather_begin_layer (LsBuilder *builder, const LsLayerPlan *plan, LsPhaseName phase) {
-  const LsShared bytes = bytes_of (builder, plan->parameters, plan->expert_parameters);
+  const LsShared bytes = layer_bytes (builder, plan);
   guint parts = ls_builder_zero_parts (builder, plan);
   LsMark gather = {0};
   gboolean first = TRUE;
@@ -126,7 +140,7 @@ void ls_gather_begin_layer (LsBuilder *builder, const LsLayerPlan *plan, LsPhase
 }
 
 void ls_gather_end_layer (LsBuilder *builder, const LsLayerPlan *plan) {
-  const LsShared shared = bytes_of (builder, plan->parameters, plan->expert_parameters);
+  const LsShared shared = layer_bytes (builder, plan);
   const gint64 bytes = shared.dense + shared.experts;
 
   if (!ls_builder_gathers (builder) || bytes == 0)

@@ -71,6 +71,20 @@ void ls_layer_builder_init (LsLayerBuilder *builder, const LsWorkload *workload,
   builder->attention = ls_device_attention (&builder->device, workload->attention);
   builder->element_bytes = ls_format_bytes (builder->format);
   builder->plan->name = g_strdup (name);
+  builder->frozen =
+      workload->model->kind == LS_MODEL_TRANSFORMER && workload->model->transformer.lora.rank > 0;
+}
+
+/* What was counted so far is trained, or frozen beside adapters that are. */
+static void freeze (LsLayerBuilder *builder) {
+  LsLayerPlan *plan = builder->plan;
+
+  if (!builder->frozen)
+    return;
+  plan->frozen_parameters = plan->parameters;
+  plan->frozen_expert_parameters = plan->expert_parameters;
+  plan->parameters = builder->adapter_parameters;
+  plan->expert_parameters = 0;
 }
 
 LsLayerPlan *ls_layer_builder_finish (LsLayerBuilder *builder) {
@@ -80,6 +94,7 @@ LsLayerPlan *ls_layer_builder_finish (LsLayerBuilder *builder) {
 
     op->saved_input_bytes = MIN (op->saved_input_bytes, op->saved_bytes - op->saved_output_bytes);
   }
+  freeze (builder);
   return g_steal_pointer (&builder->plan);
 }
 
@@ -165,6 +180,10 @@ void ls_layer_builder_narrow (LsLayerBuilder *builder) {
     if (builder->narrow_gradient != builder->narrow_forward)
       builder->device.matmul_flops_per_s[builder->narrow_gradient] *= LS_ROW_SCALED_RATE;
   }
+  builder->maps = TRUE;
+  builder->expands =
+      builder->frozen &&
+      ls_precision_expands (precision, builder->narrow ? builder->narrow_forward : builder->format);
   builder->gathers_narrow = builder->narrow && precision->narrow.recipe != LS_FP8_ROW;
   builder->copies = builder->narrow ? ls_precision_copies (precision, accelerator) : 0;
 }
@@ -195,7 +214,8 @@ static gboolean gathers (const LsWorkload *workload) {
 /* Input of a linear map, and its weights where they were just gathered. The copy of the weights that the
  * backward pass reads is kept until then. */
 void ls_layer_scale_operands (LsLayerBuilder *builder, gint64 rows, gint64 in, gint64 out) {
-  const LsPrecision *precision = &builder->workload->precision;
+  const LsPrecision frozen = ls_precision_of_frozen (&builder->workload->precision);
+  const LsPrecision *precision = builder->frozen ? &frozen : &builder->workload->precision;
   LsLayerOp *op = NULL;
 
   if (!builder->narrow)
@@ -208,7 +228,8 @@ void ls_layer_scale_operands (LsLayerBuilder *builder, gint64 rows, gint64 in, g
     builder->plan->narrow_bytes +=
         narrow_bytes (builder, in * out) *
         ls_precision_made_copies (precision, builder->device.accelerator);
-  else if (!precision->narrow.gathered) {
+  else if (builder->frozen ? !ls_format_is_narrow (precision->parameters)
+                           : !precision->narrow.gathered) {
     op = scale (builder, "scale_weight", in * out, builder->format, builder->narrow_forward,
                 builder->copies);
     op->saved_bytes = narrow_bytes (builder, in * out);
@@ -218,13 +239,13 @@ void ls_layer_scale_operands (LsLayerBuilder *builder, gint64 rows, gint64 in, g
     op->saved_bytes = narrow_bytes (builder, in * out);
   }
   scale (builder, "scale_input", rows * in, builder->format, builder->narrow_forward,
-         builder->copies);
+         builder->frozen ? 1 : builder->copies);
 }
 
 void ls_layer_scale_gradient (LsLayerBuilder *builder, gint64 elements) {
   if (builder->narrow)
     scale (builder, "scale_gradient", elements, builder->format, builder->narrow_gradient,
-           builder->copies)
+           builder->frozen ? 1 : builder->copies)
         ->phase = LS_PHASE_INPUT_GRAD;
 }
 
@@ -294,6 +315,21 @@ const LsKernelCost *ls_layer_op_again (const LsLayerOp *op) {
   return op->in_part ? &op->again : &op->cost;
 }
 
+/* Frozen weights that are stored narrower than their product reads them are expanded before each.
+ * source: Dettmers et al. 2023 (QLoRA, arXiv 2305.14314), section 3: dequantized to the compute type, then multiplied. */
+static void expand_weights (LsLayerBuilder *builder, gint64 in, gint64 out) {
+  const gint64 n = in * out * builder->groups;
+  const double size =
+      ls_precision_frozen_size (&builder->workload->precision) + (double) builder->element_bytes;
+
+  if (!builder->expands)
+    return;
+  ls_layer_add_kernel (
+      builder, "expand_weight", LS_KIND_ELEMENTWISE,
+      ls_kernel_stream (&builder->device, (gint64) ((double) n * size), 2.0 * (double) n))
+      ->workspace_bytes = ls_layer_bytes (builder, n);
+}
+
 LsLayerOp *ls_layer_add_linear (LsLayerBuilder *builder, const char *name, gint64 in, gint64 out) {
   return ls_layer_add_linears (builder, name, in, &out, 1);
 }
@@ -308,8 +344,11 @@ LsLayerOp *ls_layer_add_linears (LsLayerBuilder *builder, const char *name, gint
   if (!builder->scaled)
     ls_layer_scale_operands (builder, builder->tokens, in, out);
   builder->scaled = FALSE;
+  if (builder->frozen && builder->maps)
+    builder->plan->frozen_map_parameters += in * out * builder->groups;
+  expand_weights (builder, in, out);
   op = add_rows_matmul (builder, name, out, in);
-  op->saved_bytes = ls_layer_linear_bytes (builder, builder->tokens * in);
+  op->saved_bytes = ls_layer_kept_bytes (builder, builder->tokens * in);
   op->saved_input_bytes = op->saved_bytes;
   count_maps (builder, op, in, outs, n);
   return op;
@@ -337,8 +376,10 @@ void ls_layer_op_keeps_nothing (LsLayerOp *op) {
 
 LsLayerOp *ls_layer_add_input_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
                                         gint64 out) {
-  LsLayerOp *op = add_rows_matmul (builder, name, in, out);
+  LsLayerOp *op = NULL;
 
+  expand_weights (builder, in, out);
+  op = add_rows_matmul (builder, name, in, out);
   op->phase = LS_PHASE_INPUT_GRAD;
   op->workspace_bytes = ls_layer_bytes (builder, builder->tokens * (in + out));
   return op;
@@ -366,6 +407,9 @@ LsLayerOp *ls_layer_add_weight_gradient (LsLayerBuilder *builder, const char *na
                                          gint64 out) {
   const LsWorkload *workload = builder->workload;
   const gboolean fused = workload->software->fused_weight_gradient && workload->zero.stage < 2;
+
+  if (builder->frozen)
+    return NULL;
   const LsFormat output = fused ? workload->precision.gradients : builder->format;
   const LsKernelCost cost = matmul (builder, out, in, group_tokens (builder), output, fused);
   LsLayerOp *op = ls_layer_add_kernel (builder, name, LS_KIND_MATMUL, cost);
@@ -412,6 +456,18 @@ LsLayerOp *ls_layer_add_norm (LsLayerBuilder *builder, const char *name, gint64 
 
 gint64 ls_layer_linear_bytes (const LsLayerBuilder *builder, gint64 elements) {
   return builder->narrow ? narrow_bytes (builder, elements) : ls_layer_bytes (builder, elements);
+}
+
+void ls_layer_forget (LsLayerBuilder *builder) {
+  for (guint i = 0; i < builder->plan->n_forward; i++) {
+    LsLayerOp *op = &builder->plan->forward[i];
+
+    op->saved_bytes = op->saved_input_bytes = op->saved_output_bytes = 0;
+  }
+}
+
+gint64 ls_layer_kept_bytes (const LsLayerBuilder *builder, gint64 elements) {
+  return builder->frozen ? 0 : ls_layer_linear_bytes (builder, elements);
 }
 
 gint64 ls_layer_bytes (const LsLayerBuilder *builder, gint64 elements) {

@@ -65,19 +65,23 @@ typedef struct {
   char *name; /* "embedding", "block", "head", or the block of a layer list */
   guint n_forward, n_backward;
   LsLayerOp *forward, *backward;
-  gint64 parameters;        /* on this rank, without the next */
+  gint64 parameters;        /* trained, on this rank, without the next */
   gint64 table_parameters;  /* fp32 embedding tables on this rank, updated where they are touched */
   gint64 expert_parameters; /* routed experts on this rank, that expert-data ranks have in common */
-  guint n_expert_matrices;  /* weight matrices among those */
-  gint64 narrow_parameters; /* of linear maps that multiply in a narrow format, else 0 */
-  gint64 narrow_bytes;      /* of their copies in that format that stay from step to step */
-  guint n_matrices;         /* weight matrices among them, at least 1 when there are parameters */
-  guint n_shapes;           /* different shapes of them, without the output matrix, where the */
-  LsMatrixShape *shapes;    /* software hands out a placeholder for each; else none */
-  gboolean is_root;         /* stays gathered with the others like it (hw/software.h) */
-  gboolean selected;        /* ls_layer_plan_select() was called; else selective means the core */
-  gint64 input_bytes;       /* what full recompute keeps instead of the saved bytes */
-  gint64 output_bytes;      /* what goes to the next pipeline stage, per rank */
+  gint64 frozen_parameters,
+      frozen_expert_parameters; /* the same, not trained; none of those above */
+  gint64
+      frozen_map_parameters; /* of the former, linear maps of blocks, stored in precision.frozen */
+  guint n_expert_matrices;   /* weight matrices among those */
+  gint64 narrow_parameters;  /* of linear maps that multiply in a narrow format, else 0 */
+  gint64 narrow_bytes;       /* of their copies in that format that stay from step to step */
+  guint n_matrices;          /* weight matrices among them, at least 1 when there are parameters */
+  guint n_shapes;            /* different shapes of them, without the output matrix, where the */
+  LsMatrixShape *shapes;     /* software hands out a placeholder for each; else none */
+  gboolean is_root;          /* stays gathered with the others like it (hw/software.h) */
+  gboolean selected;         /* ls_layer_plan_select() was called; else selective means the core */
+  gint64 input_bytes;        /* what full recompute keeps instead of the saved bytes */
+  gint64 output_bytes;       /* what goes to the next pipeline stage, per rank */
   double
       model_flops; /* forward FLOPs of the model per micro-batch over ALL tensor ranks, by the usual convention (attention in full) */
 } LsLayerPlan;

@@ -20,6 +20,7 @@ typedef struct {
   gboolean chunked;      /* collectives run beside their matmul as if nothing depended on them */
   gboolean async;        /* collectives whole beside a gradient that does not need them */
   guint pieces;          /* collectives and their matmuls are cut into; 0: not */
+  gboolean lowest;       /* of adapters, nobody needs the gradient of its input */
 } LsBlock;
 
 /* The activation between the two maps of an MLP of k->f columns on k->b.tokens tokens, and its gradient. */
@@ -38,3 +39,10 @@ gint64 ls_block_expert_parameters (const LsBlock *block);
 void ls_block_latent (LsBlock *block);
 void ls_block_latent_grad (LsBlock *block);
 gint64 ls_block_latent_parameters (const LsBlock *block); /* without the projection back */
+
+/* layer_lora.c: what runs beside a map of `in` x `out` columns on this rank, if it has an adapter; and its gradients,
+ * before those of the map's input are summed over the tensor ranks. */
+void ls_block_adapter (LsBlock *block, LsLoraTarget target, gint64 in, gint64 out);
+void ls_block_adapter_grad (LsBlock *block, LsLoraTarget target, gint64 in, gint64 out);
+/* Does anything below the map need the gradient of its input? */
+gboolean ls_block_goes_below (const LsBlock *block, LsLoraTarget target);

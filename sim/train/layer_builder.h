@@ -28,9 +28,13 @@ typedef struct {
   gint64 groups; /* equal parts that linear maps cut `tokens` into, a matrix for each */
   guint pieces;  /* of the next linear map or input gradient and its collective; 0: whole */
   gint64 batch, seq,
-      tokens;    /* one micro-batch: samples, tokens per sample on this rank (1/context of
+      tokens;       /* one micro-batch: samples, tokens per sample on this rank (1/context of
                               * the sequence), both multiplied */
-  guint matmuls; /* forward, so far, those of one kernel one by one */
+  guint matmuls;    /* forward, so far, those of one kernel one by one */
+  gboolean frozen;  /* weights have no gradients: maps keep no input for them */
+  gboolean maps;    /* its linear maps are those of a block */
+  gboolean expands; /* frozen weights are stored narrower than products read them */
+  gint64 adapter_parameters; /* trained, so far, on this rank */
   LsLayerPlan *plan;
   LsSide side;
 } LsLayerBuilder;
@@ -58,6 +62,10 @@ LsLayerOp *ls_layer_add_linears (LsLayerBuilder *builder, const char *name, gint
                                  const gint64 *outs, guint n);
 /* Puts the newest collective right before the newest operation: what was scaled is sent. */
 void ls_layer_move_collective (LsLayerBuilder *builder);
+/* The forward operations so far keep nothing: there is no backward pass. */
+void ls_layer_forget (LsLayerBuilder *builder);
+/* Bytes of `elements` of an input that a map keeps for its weight gradient: none where weights are frozen. */
+gint64 ls_layer_kept_bytes (const LsLayerBuilder *builder, gint64 elements);
 /* Another operation keeps its input. */
 void ls_layer_op_keeps_nothing (LsLayerOp *op);
 /* From now on linear maps multiply in the narrow formats of the precision, if there are any and the
@@ -71,7 +79,8 @@ void ls_layer_scale_gradient (LsLayerBuilder *builder, gint64 elements);
 /* Its gradients. Input gradient: tokens x out by out x in; workspace: both gradients of activations. */
 LsLayerOp *ls_layer_add_input_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
                                         gint64 out);
-/* Weight gradient: in x tokens by tokens x out, and the pass that adds it to what was accumulated. */
+/* Weight gradient: in x tokens by tokens x out, and the pass that adds it to what was accumulated. NULL where weights
+ * are frozen: nothing is added. */
 LsLayerOp *ls_layer_add_weight_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
                                          gint64 out);
 /* A pass over `elements` values of the compute format. */

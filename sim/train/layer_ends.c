@@ -46,6 +46,23 @@ static LsLayerPlan *patches (LsLayerBuilder *b, const LsTransformer *t) {
   return ls_layer_builder_finish (b);
 }
 
+static void embedding_backward (LsLayerBuilder *b, const LsTransformer *t, gint64 wide,
+                                gint64 elements) {
+  LsLayerOp *op = NULL;
+
+  if (t->dropout)
+    ls_layer_add_pass (b, "embedding_dropout_grad", elements, 1, 1);
+  if (t->embedding_norm)
+    ls_layer_add_norm (b, "embedding_norm_grad", split_rows (b), t->hidden, LS_PASS_BACKWARD);
+  if (b->sequence_parallel)
+    ls_layer_add_collective (b, "gather_embedding_grad", LS_COLLECTIVE_ALL_GATHER, wide);
+  op = ls_layer_add_kernel (
+      b, "embedding_grad", LS_KIND_EMBEDDING,
+      ls_kernel_embedding (&b->device, b->tokens, t->hidden, b->format, LS_PASS_BACKWARD));
+  op->phase = LS_PHASE_WEIGHT_GRAD;
+  op->output_gradient_bytes = wide;
+}
+
 LsLayerPlan *ls_layer_embedding_new (const LsWorkload *workload, const LsAccelerator *accelerator) {
   const LsTransformer *t = &workload->model->transformer;
   LsLayerBuilder b;
@@ -71,17 +88,10 @@ LsLayerPlan *ls_layer_embedding_new (const LsWorkload *workload, const LsAcceler
   if (t->dropout)
     ls_layer_add_pass (&b, "embedding_dropout", elements, 1, 1)->saved_bytes = elements;
   ls_layer_builder_side (&b, LS_SIDE_BACKWARD);
-  if (t->dropout)
-    ls_layer_add_pass (&b, "embedding_dropout_grad", elements, 1, 1);
-  if (t->embedding_norm)
-    ls_layer_add_norm (&b, "embedding_norm_grad", split_rows (&b), t->hidden, LS_PASS_BACKWARD);
-  if (b.sequence_parallel)
-    ls_layer_add_collective (&b, "gather_embedding_grad", LS_COLLECTIVE_ALL_GATHER, wide);
-  op = ls_layer_add_kernel (
-      &b, "embedding_grad", LS_KIND_EMBEDDING,
-      ls_kernel_embedding (&b.device, b.tokens, t->hidden, b.format, LS_PASS_BACKWARD));
-  op->phase = LS_PHASE_WEIGHT_GRAD;
-  op->output_gradient_bytes = wide;
+  if (b.frozen)
+    ls_layer_forget (&b);
+  else
+    embedding_backward (&b, t, wide, elements);
   b.plan->parameters = workload->vocab / b.tensor * t->hidden +
                        (t->learned_positions ? t->max_seq * t->hidden : 0) +
                        (t->embedding_norm ? 2 * t->hidden : 0);
@@ -101,7 +111,7 @@ static void head_forward (LsLayerBuilder *b, const LsTransformer *t, gint64 voca
   if (b->sequence_parallel)
     ls_layer_add_collective (b, "gather_logits", LS_COLLECTIVE_ALL_GATHER, wide);
   op = ls_layer_add_linear (b, "logits", t->hidden, vocab);
-  op->saved_input_bytes = ls_layer_bytes (b, rows * t->hidden);
+  op->saved_input_bytes = ls_layer_kept_bytes (b, rows * t->hidden);
   op->saved_output_bytes = keeps == LS_LOSS_LOG_SOFTMAX ? 0 : ls_layer_bytes (b, logits);
   op->saved_bytes = op->saved_input_bytes + op->saved_output_bytes;
   ls_layer_add_collective (b, "loss_max", LS_COLLECTIVE_ALL_REDUCE, b->tokens * STATISTIC_BYTES);
@@ -157,7 +167,7 @@ static void head_backward (LsLayerBuilder *b, const LsTransformer *t, gint64 voc
       ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, fused, LS_PASS_BACKWARD));
 
   op->workspace_bytes = loss_gradient_bytes (b, vocab);
-  if (b->sequence_parallel) {
+  if (b->sequence_parallel && !b->frozen) {
     op = ls_layer_add_collective (b, "gather_logits_input", LS_COLLECTIVE_ALL_GATHER, wide);
     if (op != NULL) {
       op->overlaps_next = async;
@@ -169,10 +179,12 @@ static void head_backward (LsLayerBuilder *b, const LsTransformer *t, gint64 voc
     op->workspace_bytes = wide;
   op = ls_layer_add_collective (b, "reduce_logits_grad", reduction (b), wide);
   if (op != NULL)
-    op->overlaps_next = async;
+    op->overlaps_next = async && !b->frozen;
   op = ls_layer_add_weight_gradient (b, "logits_weight_grad", t->hidden, vocab);
-  op->operand_bytes = ls_layer_bytes (b, split_rows (b) * t->hidden);
-  op->workspace_bytes += output_gradient_workspace (b, t, vocab) - op->output_gradient_bytes;
+  if (op != NULL) {
+    op->operand_bytes = ls_layer_bytes (b, split_rows (b) * t->hidden);
+    op->workspace_bytes += output_gradient_workspace (b, t, vocab) - op->output_gradient_bytes;
+  }
   ls_layer_add_norm (b, "final_norm_grad", split_rows (b), t->hidden, LS_PASS_BACKWARD);
 }
 

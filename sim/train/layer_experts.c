@@ -97,7 +97,7 @@ static void route (LsBlock *k) {
 
   k->b.narrow = FALSE; /* routers stay in the wide format */
   op = ls_layer_add_linear (&k->b, "router", k->t->hidden, k->t->experts.count);
-  op->saved_input_bytes = op->saved_bytes = ls_layer_bytes (&k->b, k->rows * k->t->hidden);
+  op->saved_input_bytes = op->saved_bytes = ls_layer_kept_bytes (&k->b, k->rows * k->t->hidden);
   k->b.narrow = narrow;
   op = ls_layer_add_kernel (&k->b, "route", LS_KIND_SOFTMAX,
                             ls_kernel_stream (&k->b.device,

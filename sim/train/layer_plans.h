@@ -9,7 +9,8 @@
 
 /* Vocabulary and position embedding of a transformer. */
 LsLayerPlan *ls_layer_embedding_new (const LsWorkload *workload, const LsAccelerator *accelerator);
-/* The transformer's block `block` (from 0; further ones predict further tokens). Blocks of one kind have equal plans. */
+/* The transformer's block `block` (from 0; further ones predict further tokens). Blocks of one kind have equal plans. With
+ * adapters, nothing below the lowest one of block 0 has a backward pass. */
 LsLayerPlan *ls_layer_block_new (const LsWorkload *workload, const LsAccelerator *accelerator,
                                  gint64 block);
 gboolean ls_layer_block_alike (const LsTransformer *transformer, gint64 block, gint64 other);

@@ -163,6 +163,22 @@ static void attention_forward (Block *k) {
   }
 }
 
+/* A flash kernel's backward pass reads what it made, which a frozen projection does not keep for it. An exchange of
+ * heads has kept it. */
+static void keep_attention (Block *k) {
+  const LsWorkload *workload = k->b.workload;
+  const gint64 bytes = ls_layer_bytes (&k->b, k->b.tokens * value_columns (k));
+  guint at = k->b.plan->n_forward;
+
+  if (!k->b.frozen || !k->flash ||
+      (workload->layout.context > 1 && workload->context_kind == LS_CONTEXT_ALL_TO_ALL))
+    return;
+  while (at > 0 && k->b.plan->forward[at - 1].is_collective)
+    at--;
+  k->b.plan->forward[at - 1].saved_bytes += bytes;
+  k->b.plan->forward[at - 1].saved_output_bytes += bytes;
+}
+
 static void attention_backward (Block *k) {
   const LsContextAttention split = split_attention (k);
   LsLayerOp *op = NULL;
@@ -202,11 +218,15 @@ static LsLayerOp *forward_column (Block *k, const char *gather_name, const char 
   k->b.pieces = 0;
   if (k->pieces > 0)
     ls_layer_move_collective (&k->b);
-  op->saved_bytes = ls_layer_linear_bytes (&k->b, k->rows * k->t->hidden);
+  op->saved_bytes = ls_layer_kept_bytes (&k->b, k->rows * k->t->hidden);
   op->saved_input_bytes = op->saved_bytes;
   if (k->b.sequence_parallel)
     op->workspace_bytes = operand_bytes (k);
   return op;
+}
+
+static gint64 up_columns (const Block *k) {
+  return k->t->gated ? 2 * k->f : k->f;
 }
 
 /* Of an MLP, with the gate. */
@@ -241,6 +261,7 @@ static void forward_qkv (Block *k) {
   op = forward_column (k, "gather_qkv", "qkv", outs, G_N_ELEMENTS (outs));
   op->saved_output_bytes = heads;
   op->saved_bytes += heads;
+  ls_block_adapter (k, LS_LORA_QKV, k->t->hidden, k->q + 2 * k->kv);
   if (k->t->qk_norm) { /* its input is the output of qkv, which attention reads normed */
     op = ls_layer_add_norm (&k->b, "qk_norm", k->b.tokens * (k->q + k->kv) / k->t->head_dim,
                             k->t->head_dim, LS_PASS_FORWARD);
@@ -260,7 +281,9 @@ static void forward_attention (Block *k) {
     forward_qkv (k);
   }
   attention_forward (k);
+  keep_attention (k);
   forward_row (k, "projection", value_columns (k), "reduce_attention");
+  ls_block_adapter (k, LS_LORA_PROJ, value_columns (k), k->t->hidden);
   forward_add (k, "attention_dropout", "attention_add");
 }
 
@@ -310,46 +333,60 @@ static void forward_experts (Block *k) {
 static void forward_mlp (Block *k) {
   forward_norm (k, "norm2");
   forward_up (k, "gather_mlp", "mlp_up");
+  ls_block_adapter (k, LS_LORA_FC1, k->t->hidden, up_columns (k));
   ls_block_activation (k);
   forward_row (k, "mlp_down", k->f, "reduce_mlp");
+  ls_block_adapter (k, LS_LORA_FC2, k->f, k->t->hidden);
   forward_add (k, "mlp_dropout", "mlp_add");
 }
 
-/* Gradients of a row-parallel map (projection, down). */
-static void backward_row (Block *k, const char *dropout, const char *gather_name, const char *input,
-                          const char *weight, gint64 in) {
+#define NO_TARGET LS_N_LORA_TARGETS
+
+/* Gradients of a row-parallel map (projection, down): of its dropout, gathered, of its input, of its weights. */
+static void backward_row (Block *k, LsLoraTarget target, const char *const *names, gint64 in) {
   if (k->t->dropout)
-    ls_layer_add_pass (&k->b, dropout, k->rows * k->t->hidden, 1, 1);
+    ls_layer_add_pass (&k->b, names[0], k->rows * k->t->hidden, 1, 1);
+  if (!ls_block_goes_below (k, target)) {
+    ls_block_adapter_grad (k, target, in, k->t->hidden);
+    return;
+  }
   if (k->b.gathers_narrow)
     ls_layer_scale_gradient (&k->b, k->rows * k->t->hidden);
-  gather_beside (k, gather_name);
+  gather_beside (k, names[1]);
   if (!k->b.gathers_narrow)
     ls_layer_scale_gradient (&k->b, k->b.tokens * k->t->hidden);
   k->b.pieces = k->pieces;
-  ls_layer_add_input_gradient (&k->b, input, in, k->t->hidden);
+  ls_layer_add_input_gradient (&k->b, names[2], in, k->t->hidden);
   k->b.pieces = 0;
   if (k->pieces > 0)
     ls_layer_move_collective (&k->b);
-  ls_layer_add_weight_gradient (&k->b, weight, in, k->t->hidden);
+  ls_layer_add_weight_gradient (&k->b, names[3], in, k->t->hidden);
+  ls_block_adapter_grad (k, target, in, k->t->hidden);
 }
 
 /* Gradients of a column-parallel map (qkv, up), of the norm before it, and of the residual, if these are
  * named. */
-static void backward_column (Block *k, const char *const *names, gint64 out) {
+static void backward_column (Block *k, LsLoraTarget target, const char *const *names, gint64 out) {
   LsLayerOp *op = NULL;
 
+  if (!ls_block_goes_below (k, target)) {
+    ls_block_adapter_grad (k, target, k->t->hidden, out);
+    return;
+  }
   ls_layer_scale_gradient (&k->b, k->b.tokens * out);
-  op = gather (k, names[0], k->async);
+  op = k->b.frozen ? NULL : gather (k, names[0], k->async);
   if (op != NULL)
     op->phase = LS_PHASE_WEIGHT_GRAD; /* only that needs it */
   ls_layer_add_input_gradient (&k->b, names[1], k->t->hidden, out);
+  ls_block_adapter_grad (k, target, k->t->hidden, out);
   op = ls_layer_add_collective (
       &k->b, names[2],
       k->b.sequence_parallel ? LS_COLLECTIVE_REDUCE_SCATTER : LS_COLLECTIVE_ALL_REDUCE, k->wide);
   if (op != NULL)
-    op->overlaps_next = k->async;
+    op->overlaps_next = k->async && !k->b.frozen;
   op = ls_layer_add_weight_gradient (&k->b, names[3], k->t->hidden, out);
-  op->operand_bytes = ls_layer_bytes (&k->b, k->rows * k->t->hidden);
+  if (op != NULL)
+    op->operand_bytes = ls_layer_bytes (&k->b, k->rows * k->t->hidden);
   if (names[4] == NULL)
     return;
   ls_layer_add_norm (&k->b, names[4], k->rows, k->t->hidden, LS_PASS_BACKWARD);
@@ -379,6 +416,8 @@ static void backward_experts (Block *k) {
                                        "shared_up_weight_grad",
                                        NULL,
                                        NULL};
+  static const char *const down[] = {NULL, "gather_shared_grad", "shared_down_grad",
+                                     "shared_down_weight_grad"};
 
   if (k->t->dropout)
     ls_layer_add_pass (&k->b, "mlp_dropout_grad", k->rows * k->t->hidden, 1, 1);
@@ -391,10 +430,9 @@ static void backward_experts (Block *k) {
     of_shared.f = t.experts.shared_ffn / k->b.tensor;
     if (t.experts.shared_gate)
       ls_layer_add_pass (&of_shared.b, "shared_gate_grad", k->rows * t.hidden, 2, 1);
-    backward_row (&of_shared, NULL, "gather_shared_grad", "shared_down_grad",
-                  "shared_down_weight_grad", of_shared.f);
+    backward_row (&of_shared, NO_TARGET, down, of_shared.f);
     ls_block_activation_grad (&of_shared);
-    backward_column (&of_shared, shared, t.gated ? 2 * of_shared.f : of_shared.f);
+    backward_column (&of_shared, NO_TARGET, shared, up_columns (&of_shared));
     k->b = of_shared.b;
   }
   ls_block_experts_grad (k);
@@ -402,26 +440,30 @@ static void backward_experts (Block *k) {
   ls_layer_add_pass (&k->b, "mlp_add_grad", k->rows * k->t->hidden, 2, 1);
 }
 
-static void backward_mlp (Block *k) {
+/* Each part of the backward pass is FALSE when nothing below it needs a gradient. */
+static gboolean backward_mlp (Block *k) {
   static const char *const up[] = {"gather_mlp_input",   "mlp_up_grad", "reduce_mlp_grad",
                                    "mlp_up_weight_grad", "norm2_grad",  "mlp_add_grad"};
+  static const char *const down[] = {"mlp_dropout_grad", "gather_mlp_grad", "mlp_down_grad",
+                                     "mlp_down_weight_grad"};
 
-  backward_row (k, "mlp_dropout_grad", "gather_mlp_grad", "mlp_down_grad", "mlp_down_weight_grad",
-                k->f);
+  backward_row (k, LS_LORA_FC2, down, k->f);
+  if (!ls_block_goes_below (k, LS_LORA_FC2))
+    return FALSE;
   ls_block_activation_grad (k);
-  backward_column (k, up, k->t->gated ? 2 * k->f : k->f);
+  backward_column (k, LS_LORA_FC1, up, up_columns (k));
+  return ls_block_goes_below (k, LS_LORA_FC1);
 }
 
-static void backward (Block *k) {
+static void backward_attention (Block *k) {
   static const char *const qkv[] = {"gather_qkv_input", "qkv_grad",   "reduce_attention_grad",
                                     "qkv_weight_grad",  "norm1_grad", "attention_add_grad"};
+  static const char *const projection[] = {"attention_dropout_grad", "gather_attention_grad",
+                                           "projection_grad", "projection_weight_grad"};
 
-  if (k->routed)
-    backward_experts (k);
-  else
-    backward_mlp (k);
-  backward_row (k, "attention_dropout_grad", "gather_attention_grad", "projection_grad",
-                "projection_weight_grad", value_columns (k));
+  backward_row (k, LS_LORA_PROJ, projection, value_columns (k));
+  if (!ls_block_goes_below (k, LS_LORA_PROJ))
+    return;
   attention_backward (k);
   if (k->t->latent.kv_rank > 0) {
     ls_block_latent_grad (k);
@@ -433,7 +475,18 @@ static void backward (Block *k) {
   if (k->t->qk_norm)
     ls_layer_add_norm (&k->b, "qk_norm_grad", k->b.tokens * (k->q + k->kv) / k->t->head_dim,
                        k->t->head_dim, LS_PASS_BACKWARD);
-  backward_column (k, qkv, k->q + 2 * k->kv);
+  backward_column (k, LS_LORA_QKV, qkv, k->q + 2 * k->kv);
+}
+
+static void backward (Block *k) {
+  gboolean below = TRUE;
+
+  if (k->routed)
+    backward_experts (k);
+  else
+    below = backward_mlp (k);
+  if (below)
+    backward_attention (k);
 }
 
 /* Parameters of this rank: matrices and the biases of column-parallel maps are split, norms and the
@@ -454,20 +507,32 @@ static gint64 parameters (const Block *k) {
   return n + 2 * (k->t->rms_norm ? h : 2 * h);
 }
 
+static guint adapter_matrices (const LsTransformer *t) {
+  guint n = 0;
+
+  for (guint i = 0; i < LS_N_LORA_TARGETS; i++)
+    n += ls_lora_has (&t->lora, (LsLoraTarget) i) ? 2 : 0;
+  return n;
+}
+
 static gboolean is_routed (const LsTransformer *t, gint64 block) {
   return block < t->layers ? ls_transformer_is_expert_block (t, block) : t->experts.count > 0;
 }
 
 gboolean ls_layer_block_alike (const LsTransformer *t, gint64 block, gint64 other) {
   return is_routed (t, block) == is_routed (t, other) &&
-         ls_transformer_window (t, block) == ls_transformer_window (t, other);
+         ls_transformer_window (t, block) == ls_transformer_window (t, other) &&
+         (t->lora.rank == 0 || (block == 0) == (other == 0));
 }
 
 LsLayerPlan *ls_layer_block_new (const LsWorkload *workload, const LsAccelerator *accelerator,
                                  gint64 block) {
   const LsTransformer *t = &workload->model->transformer;
   const gboolean routed = is_routed (t, block);
-  Block k = {.t = t, .routed = routed, .window = ls_transformer_window (t, block)};
+  Block k = {.t = t,
+             .routed = routed,
+             .window = ls_transformer_window (t, block),
+             .lowest = t->lora.rank > 0 && block == 0};
   const LsTensorOverlap overlap = ls_workload_tensor_overlap (workload);
   const guint tensor_ranks = workload->layout.tensor;
   gint64 tensor = 0;
@@ -496,6 +561,7 @@ LsLayerPlan *ls_layer_block_new (const LsWorkload *workload, const LsAccelerator
   k.b.plan->n_matrices = 4; /* qkv, projection, up (with the gate), down */
   if (t->latent.kv_rank > 0)
     k.b.plan->n_matrices += t->latent.q_rank > 0 ? 3 : 2;
+  k.b.plan->n_matrices += adapter_matrices (t);
   if (routed) {
     /* the router, and no dense MLP where no expert is shared */
     k.b.plan->n_matrices =

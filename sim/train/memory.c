@@ -12,6 +12,7 @@
  */
 #include "train/memory.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -58,6 +59,19 @@ static LsStaticMemory states (const LsWorkload *workload, gint64 parameters, gui
   };
 }
 
+/* Parameters that are not trained: sharded like the others with stage 3, else whole on every rank. */
+static gint64 frozen_bytes (const LsWorkload *workload, const LsStage *stage) {
+  const gboolean shards = workload->zero.stage >= 3;
+  const gint64 maps = stage->frozen_map_parameters;
+  const double map_size = ls_precision_frozen_size (&workload->precision);
+  const double size = ls_format_bytes (workload->precision.parameters);
+  const double dense = (double) maps * map_size + (double) (stage->frozen_parameters - maps) * size;
+  const double experts = (double) stage->frozen_expert_parameters * map_size;
+
+  return shard ((gint64) ceil (dense), shards ? ls_workload_shards (workload) : 1) +
+         shard ((gint64) ceil (experts), shards ? ls_workload_expert_shards (workload) : 1);
+}
+
 LsStaticMemory ls_memory_host (const LsWorkload *workload, const LsStage *stage) {
   const LsPrecision *p = &workload->precision;
   const gint64 own = ls_workload_owned (workload, stage->parameters, stage->expert_parameters);
@@ -65,9 +79,10 @@ LsStaticMemory ls_memory_host (const LsWorkload *workload, const LsStage *stage)
   if (workload->zero.offload == LS_OFFLOAD_NONE)
     return (LsStaticMemory){0};
   return (LsStaticMemory){
-      .parameters_bytes = workload->zero.offload == LS_OFFLOAD_PARAMETERS
-                              ? own * ls_format_bytes (p->parameters)
-                              : 0,
+      .parameters_bytes =
+          workload->zero.offload == LS_OFFLOAD_PARAMETERS
+              ? own * ls_format_bytes (p->parameters) + frozen_bytes (workload, stage)
+              : 0,
       .gradients_bytes = own * ls_format_bytes (p->gradients),
       .optimizer_bytes = own * optimizer_bytes (workload),
   };
@@ -81,11 +96,14 @@ LsStaticMemory ls_memory_static_stage (const LsWorkload *workload, const LsStage
   const LsStaticMemory dense = ls_memory_static (workload, stage->parameters);
   const LsStaticMemory experts =
       states (workload, stage->expert_parameters, ls_workload_expert_shards (workload));
+  const gint64 frozen =
+      workload->zero.offload == LS_OFFLOAD_PARAMETERS ? 0 : frozen_bytes (workload, stage);
 
   return (LsStaticMemory){
       /* Tables are fp32, and SGD on the rows that a batch touches keeps nothing beside them. */
       .parameters_bytes = dense.parameters_bytes + experts.parameters_bytes +
-                          stage->table_parameters * ls_format_bytes (LS_FORMAT_FP32),
+                          stage->table_parameters * ls_format_bytes (LS_FORMAT_FP32) + frozen,
+      .frozen_bytes = frozen,
       .gradients_bytes = dense.gradients_bytes + experts.gradients_bytes,
       .optimizer_bytes = dense.optimizer_bytes + experts.optimizer_bytes,
   };
@@ -113,6 +131,8 @@ static LsMemoryBuffers buffers_of (const LsWorkload *workload, const LsStage *st
   if (zero->stage == 3) {
     if (ls_workload_gathers (workload))
       buffers.gather_bytes = (gint64) ls_precision_gather_size (&workload->precision);
+    buffers.frozen_share = ls_precision_frozen_gather_size (&workload->precision) /
+                           ls_precision_gather_size (&workload->precision);
     buffers.gathered_layers = ls_gather_depth (workload, stage);
   }
   return buffers;
@@ -189,7 +209,8 @@ gint64 ls_memory_apart (const LsWorkload *workload, const LsStage *stage) {
 
   for (guint i = 0; has_root (workload) && i < stage->n_runs; i++)
     if (stage->runs[i].is_block)
-      largest = MAX (largest, stage->runs[i].plan->parameters);
+      largest =
+          MAX (largest, stage->runs[i].plan->parameters + stage->runs[i].plan->frozen_parameters);
   bytes += gathered_size (workload, largest);
   if (workload->software->loss_keeps == LS_LOSS_LOG_SOFTMAX)
     bytes += narrow_logits (workload, stage);
@@ -276,6 +297,7 @@ void ls_memory_estimate (const LsWorkload *workload, guint number, const LsAccel
   estimate->root_bytes = ls_memory_root (workload, stage);
   estimate->message_bytes = message_bytes (workload, number, stage);
   estimate->bytes[LS_MEMORY_PARAMETERS] = held.parameters_bytes + stage->narrow_bytes;
+  estimate->frozen_bytes = held.frozen_bytes;
   estimate->bytes[LS_MEMORY_GRADIENTS] = held.gradients_bytes;
   estimate->bytes[LS_MEMORY_OPTIMIZER] = held.optimizer_bytes;
   estimate->bytes[LS_MEMORY_ACTIVATIONS] = peak.bytes - peak.gathered - peak.reduced;

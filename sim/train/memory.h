@@ -21,10 +21,12 @@
 /* What a rank holds from the first step to the last. */
 typedef struct {
   gint64 parameters_bytes, gradients_bytes, optimizer_bytes;
+  gint64 frozen_bytes; /* of parameters_bytes, what is not trained */
 } LsStaticMemory;
 
 typedef struct {
   gint64 bytes[LS_N_MEMORY]; /* by kind, at the peak */
+  gint64 frozen_bytes;       /* part of the parameters: not trained */
   gint64 logits_bytes;       /* part of the activations: saved by the head */
   gint64 gathered_bytes;     /* part of the buffers: gathered layers of ZeRO-3 */
   gint64 reduced_bytes;      /* part of the buffers: gradients on their way to their shard */

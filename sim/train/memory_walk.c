@@ -17,6 +17,7 @@ typedef struct {
   LsActionKind half;       /* of the backward: BACKWARD (all of it), INPUT, WEIGHT */
   GArray *units;           /* gint64 parameters, in order of gathering */
   gboolean dense, experts; /* see LsMemoryBuffers */
+  double frozen_share;
   gboolean listing;
   guint unit;          /* the next of them */
   guint forward_units; /* of the forward pass */
@@ -38,11 +39,20 @@ static gint64 shared (const Walker *w, const LsLayerPlan *plan) {
   return (w->dense ? plan->parameters : 0) + (w->experts ? plan->expert_parameters : 0);
 }
 
+/* What is gathered of it, frozen ones of maps counted by their share. */
+static gint64 gathered (const Walker *w, const LsLayerPlan *plan) {
+  const gint64 maps = plan->frozen_map_parameters;
+  const double dense = (double) maps * w->frozen_share + (double) (plan->frozen_parameters - maps);
+  const double experts = (double) plan->frozen_expert_parameters * w->frozen_share;
+
+  return shared (w, plan) + (w->dense ? (gint64) dense : 0) + (w->experts ? (gint64) experts : 0);
+}
+
 /* A layer is gathered, and those ahead of it. */
 static void gather (Walker *w, const LsLayerPlan *plan) {
-  const gint64 parameters = plan->is_root ? 0 : shared (w, plan);
+  const gint64 parameters = plan->is_root ? 0 : gathered (w, plan);
 
-  if (shared (w, plan) == 0)
+  if (gathered (w, plan) == 0)
     return;
   if (w->listing)
     g_array_append_val (w->units, parameters);
@@ -218,6 +228,7 @@ void ls_memory_walk (const LsStage *stage, const LsRecompute *recompute,
 
   count.dense = list.dense = count.buffers->dense;
   count.experts = list.experts = count.buffers->experts;
+  count.frozen_share = list.frozen_share = count.buffers->frozen_share;
   *walk = (LsMemoryWalk){0};
   walk_once (&list, chunks);
   *walk = (LsMemoryWalk){0};

@@ -18,6 +18,7 @@
 typedef struct {
   gboolean dense, experts; /* which parameters other ranks have too: only those travel */
   gint64 gather_bytes;     /* per parameter gathered; 0: nothing is gathered */
+  double frozen_share;     /* of that, per frozen parameter of a map */
   guint gathered_layers;   /* at once: the one at work and those ahead */
   gint64 reduce_bytes;     /* per parameter, of gradients that wait to be reduced; 0: none */
   gboolean by_layer;       /* stage 3: at most two layers wait; else see limit_bytes */

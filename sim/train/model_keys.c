@@ -12,6 +12,7 @@
 #define EXPERTS MODEL "experts."
 #define LATENT MODEL "latent."
 #define WITH_EXPERTS "only with model.experts.count"
+#define WITH_LORA "only with model.lora"
 #define WITH_LATENT "only with model.latent.kv_rank"
 #define LARGEST \
   1000000000 /* no size of a model or batch is larger; keeps products inside 64 bits */
@@ -24,6 +25,7 @@ static const char *const norms[] = {"layernorm", "rmsnorm", NULL};
 static const char *const positions[] = {"learned", "rotary", "none", NULL};
 static const char *const algorithms[] = {LS_COLLECTIVE_ALGORITHMS (NAME_OF) NULL};
 static const char *const patterns[] = {LS_TRAFFIC_PATTERNS (NAME_OF) NULL};
+static const char *const lora_targets[] = {LS_LORA_TARGETS (NAME_OF) NULL};
 static const char *const element_kinds[] = {LS_ELEMENTS (NAME_OF) NULL};
 
 #define SIZE(key, text)                                                                          \
@@ -368,6 +370,35 @@ const LsConfigKey ls_model_keys[] = {
      .maximum = LARGEST,
      .when = WITH_LATENT,
      .meaning = "width of a value head"},
+    {.path = MODEL "lora",
+     .type = LS_CONFIG_MAP,
+     .number = "rank",
+     .when = TRANSFORMER,
+     .meaning = "fine-tuning with low-rank adapters, all other parameters frozen; a number is the "
+                "rank; all parameters are trained if not given"},
+    {.path = MODEL "lora.rank",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 1,
+     .maximum = 1000000,
+     .when = WITH_LORA,
+     .meaning = "columns of an adapter's first matrix and rows of its second; the tensor ranks "
+                "must divide it"},
+    {.path = MODEL "lora.targets",
+     .type = LS_CONFIG_WORD,
+     .flags = LS_CONFIG_LIST | LS_CONFIG_ONE_OR_LIST,
+     .choices = lora_targets,
+     .when = WITH_LORA,
+     .meaning = "maps of a block that have an adapter: qkv (queries, keys and values together), "
+                "proj, fc1 (with the gate), fc2; [qkv, proj] if not given, as in MLPerf's "
+                "reference of Llama-2 70B"},
+    {.path = MODEL "lora.dropout",
+     .type = LS_CONFIG_NUMBER,
+     .maximum = 1,
+     .default_text = "0",
+     .source = "NeMo's LoRA",
+     .when = WITH_LORA,
+     .meaning = "dropout on the input of an adapter: above 0 a pass and a mask; the share itself "
+                "changes nothing"},
     {.path = MODEL "mtp",
      .type = LS_CONFIG_INTEGER,
      .maximum = 64,

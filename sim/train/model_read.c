@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "train/experts_read.h"
 #include "train/hf_read.h"
+#include "train/lora_read.h"
 #include "train/update_keys.h"
 #include "train/workload_keys.h"
 
@@ -381,10 +382,10 @@ static LsModel *read_elements (LsConfig *config, LsConfigErrors *errors) {
 /* --- both ----------------------------------------------------------------------------------- */
 
 static const char *const transformer_keys[] = {
-    "layers", "hidden",  "heads",          "kv_heads",   "head_dim",  "ffn",
-    "vocab",  "max_seq", "activation",     "norm",       "positions", "tied_embeddings",
-    "biases", "dropout", "causal",         "qkv_biases", "qk_norm",   "experts",
-    "latent", "mtp",     "embedding_norm", "window",     "full_every"};
+    "layers", "hidden",  "heads",          "kv_heads",   "head_dim",   "ffn",
+    "vocab",  "max_seq", "activation",     "norm",       "positions",  "tied_embeddings",
+    "biases", "dropout", "causal",         "qkv_biases", "qk_norm",    "experts",
+    "latent", "mtp",     "embedding_norm", "window",     "full_every", "lora"};
 static const char *const layers_keys[] = {"input", "elements"};
 static const char *const traffic_keys[] = {"operation",  "size",      "groups",  "group_size",
                                            "interleave", "algorithm", "pattern", "shift",
@@ -450,7 +451,8 @@ LsModel *ls_workload_read_model (LsConfig *config, LsConfigErrors *errors) {
     read_sizes (config, &model->transformer);
   const gboolean latent = ls_read_latent (config, errors, &model->transformer);
   const gboolean experts = ls_read_experts (config, errors, &model->transformer);
-  if (!check_transformer (config, errors, &model->transformer) || !latent || !experts)
+  const gboolean lora = ls_read_lora (config, errors, &model->transformer);
+  if (!check_transformer (config, errors, &model->transformer) || !latent || !experts || !lora)
     return NULL;
   return g_steal_pointer (&model);
 }

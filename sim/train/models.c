@@ -197,7 +197,31 @@ static gint64 transformer_parameters (const LsTransformer *t, gint64 routed) {
 
   return (t->layers - sparse) * ls_transformer_block_parameters (t) +
          (sparse > 0 ? sparse * expert_block (t, routed) : 0) + mtp_parameters (t, last) +
-         end_parameters (t);
+         (t->layers + t->mtp) * ls_transformer_adapter_parameters (t) + end_parameters (t);
+}
+
+gint64 ls_transformer_adapter_parameters (const LsTransformer *t) {
+  const gint64 h = t->hidden, q = ls_transformer_query_width (t), kv = t->kv_heads * t->head_dim;
+  const gint64 widths[LS_N_LORA_TARGETS] = {
+      [LS_LORA_QKV] = h + q + 2 * kv,
+      [LS_LORA_PROJ] = ls_transformer_value_width (t) + h,
+      [LS_LORA_FC1] = h + (t->gated ? 2 : 1) * t->ffn,
+      [LS_LORA_FC2] = t->ffn + h,
+  };
+  gint64 parameters = 0;
+
+  for (guint i = 0; i < LS_N_LORA_TARGETS; i++)
+    if (ls_lora_has (&t->lora, (LsLoraTarget) i))
+      parameters += t->lora.rank * widths[i];
+  return parameters;
+}
+
+gint64 ls_model_trained_parameters (const LsModel *model) {
+  const LsTransformer *t = &model->transformer;
+
+  if (model->kind != LS_MODEL_TRANSFORMER || t->lora.rank == 0)
+    return ls_model_parameters (model);
+  return (t->layers + t->mtp) * ls_transformer_adapter_parameters (t);
 }
 
 gint64 ls_model_parameters (const LsModel *model) {

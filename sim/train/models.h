@@ -11,6 +11,8 @@
 
 #include <glib.h>
 
+#include "train/lora.h"
+
 typedef enum { LS_NORM_LAYER, LS_NORM_RMS } LsNormKind;
 
 /* How unequally routed tokens are spread over experts (expert_load.h): at most one is set, 0: balanced. */
@@ -71,6 +73,7 @@ typedef struct {
   gint64 mtp;        /* blocks that predict further tokens (DeepSeek-V3, section 2.2) */
   LsExperts experts;
   LsLatent latent;
+  LsLora lora;
 } LsTransformer;
 
 /* Elements of a layer list. X(ID, "word") */
@@ -152,8 +155,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsModel, ls_model_free)
 /* Layers of the model that a pipeline may cut between: blocks of a transformer (embedding and head
  * stay with the first and the last), blocks of a layer list. */
 guint ls_model_n_layers (const LsModel *model);
-/* Exact number of trainable parameters; tied embeddings counted once. */
+/* Exact number of parameters, adapters included; tied embeddings counted once. */
 gint64 ls_model_parameters (const LsModel *model);
+/* Of these, the trained ones: with adapters only they. */
+gint64 ls_model_trained_parameters (const LsModel *model);
 /* Parameters that one token meets: all but the routed experts that it is not sent to. */
 gint64 ls_model_active_parameters (const LsModel *model);
 /* Parameters of one dense transformer block, of one with experts, of one routed expert, of attention
@@ -162,6 +167,8 @@ gint64 ls_transformer_block_parameters (const LsTransformer *transformer);
 gint64 ls_transformer_expert_block_parameters (const LsTransformer *transformer);
 gint64 ls_transformer_expert_parameters (const LsTransformer *transformer);
 gint64 ls_transformer_attention_parameters (const LsTransformer *transformer);
+/* Adapters of one block, before tensor parallelism: sum over targets of rank x (in + out). */
+gint64 ls_transformer_adapter_parameters (const LsTransformer *transformer);
 /* Has block `block` (from 0) experts? How many have, of the first `blocks`? */
 gboolean ls_transformer_is_expert_block (const LsTransformer *transformer, gint64 block);
 gint64 ls_transformer_expert_blocks (const LsTransformer *transformer, gint64 blocks);

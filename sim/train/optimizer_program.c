@@ -163,11 +163,14 @@ static void add_unscale (LsBuilder *builder) {
 /* The weights of linear maps in their narrow format, once a step: where nobody gathers them anew. */
 static void add_narrow_weights (LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
-  const LsPrecision *p = &workload->precision;
   const LsStage *stage = builder->spec->stage;
+  const gboolean frozen = stage->frozen_parameters > 0;
+  const LsPrecision of_frozen = ls_precision_of_frozen (&workload->precision);
+  const LsPrecision *p = frozen ? &of_frozen : &workload->precision;
   LsFormat forward = p->narrow.forward, gradient = p->narrow.gradient;
 
-  if (stage->narrow_bytes == 0 ||
+  /* Frozen ones that are stored so never change, nor does the copy by columns. */
+  if (stage->narrow_bytes == 0 || (frozen && ls_format_is_narrow (p->parameters)) ||
       !ls_precision_narrow_on (p, builder->spec->device->accelerator, &forward, &gradient))
     return;
   const int copies = ls_precision_made_copies (p, builder->spec->device->accelerator);

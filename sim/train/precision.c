@@ -44,6 +44,7 @@ LsPrecision ls_precision_of_word (const char *word) {
   };
 
   p.communication = p.gradients;
+  p.frozen = p.parameters;
   if (narrow) {
     p.narrow = (LsNarrow){.used = TRUE, .forward = format, .gradient = format};
     /* "fp8" alone is the hybrid of both 8-bit formats; "fp8_e4m3" is that format throughout. */
@@ -78,6 +79,26 @@ int ls_precision_copies (const LsPrecision *precision, const LsAccelerator *acce
 int ls_precision_made_copies (const LsPrecision *precision, const LsAccelerator *accelerator) {
   return ls_precision_copies (precision, accelerator) -
          (ls_format_is_narrow (precision->parameters) ? 1 : 0);
+}
+
+LsPrecision ls_precision_of_frozen (const LsPrecision *precision) {
+  LsPrecision frozen = *precision;
+
+  frozen.parameters = precision->frozen;
+  return frozen;
+}
+
+double ls_precision_frozen_size (const LsPrecision *precision) {
+  return ls_format_size (precision->frozen);
+}
+
+double ls_precision_frozen_gather_size (const LsPrecision *precision) {
+  return MIN (ls_precision_frozen_size (precision), ls_precision_gather_size (precision));
+}
+
+gboolean ls_precision_expands (const LsPrecision *precision, LsFormat format) {
+  return precision->frozen != format &&
+         ls_format_size (precision->frozen) < ls_format_size (format);
 }
 
 double ls_precision_gather_size (const LsPrecision *precision) {

@@ -65,6 +65,7 @@ typedef struct {
   LsFormat gradients;  /* accumulated gradients */
   LsFormat master;     /* the optimizer's own copy of the parameters, beside `parameters` */
   gboolean master_used;
+  LsFormat frozen;        /* linear maps of blocks that are not trained, as they stay in memory */
   LsFormat optimizer;     /* each moment */
   LsFormat communication; /* gradients while they are reduced */
   LsNarrow narrow;
@@ -89,6 +90,13 @@ gboolean ls_precision_narrow_on (const LsPrecision *precision, const LsAccelerat
 int ls_precision_copies (const LsPrecision *precision, const LsAccelerator *accelerator);
 /* The same of weights, less the copy that `parameters` itself is when it is narrow. */
 int ls_precision_made_copies (const LsPrecision *precision, const LsAccelerator *accelerator);
+/* The formats of a linear map that is not trained: `frozen` in place of `parameters`. */
+LsPrecision ls_precision_of_frozen (const LsPrecision *precision);
+/* Bytes per parameter of such a map in memory, and on its way to the ranks that lack it: never widened before. */
+double ls_precision_frozen_size (const LsPrecision *precision);
+double ls_precision_frozen_gather_size (const LsPrecision *precision);
+/* Are products that read `format` given such maps in a narrower one, to be expanded first? */
+gboolean ls_precision_expands (const LsPrecision *precision, LsFormat format);
 /* Bytes per element of a parameter of a linear map on its way to the ranks that lack it. */
 double ls_precision_gather_size (const LsPrecision *precision);
 /* Bytes per element that scaling an operand from `from` into `to` moves, with so many copies. */

@@ -56,6 +56,11 @@ static void add_blocks (LsStage *stage, const LsWorkload *workload,
   }
 }
 
+/* Of a layer without adapters: all trained, or all frozen. */
+static gint64 *own_parameters (LsLayerPlan *plan) {
+  return plan->frozen_parameters > 0 ? &plan->frozen_parameters : &plan->parameters;
+}
+
 /* Blocks that predict further tokens, behind the head: each joins what the last block made with the next
  * token's embedding, and has the head once more, of which only the norm is its own. Embedding and output
  * matrix are those of the model (DeepSeek-V3, arXiv 2412.19437, section 2.2); that a pipeline holds a second
@@ -66,7 +71,7 @@ static void add_mtp (LsStage *stage, const LsWorkload *workload, const LsAcceler
   for (gint64 i = 0; i < t->mtp; i++) {
     LsLayerPlan *head = ls_layer_head_new (workload, accelerator);
 
-    head->parameters = t->rms_norm ? t->hidden : 2 * t->hidden;
+    *own_parameters (head) = t->rms_norm ? t->hidden : 2 * t->hidden;
     add_run (stage, ls_layer_mtp_new (workload, accelerator), 1, -1, FALSE);
     add_run (stage, ls_layer_block_new (workload, accelerator, t->layers + i), 1,
              (gint32) (t->layers + i), TRUE);
@@ -85,11 +90,11 @@ static void tie_embedding (LsStage *stage, const LsWorkload *workload, gboolean 
   const gint64 elements =
       workload->vocab / workload->layout.tensor * workload->model->transformer.hidden;
 
-  if (!ends_meet (workload))
+  if (!ends_meet (workload) && workload->model->transformer.lora.rank == 0)
     stage->embedding_gradient_elements = elements;
   for (guint i = 0; ends_meet (workload) && last && i < stage->n_runs; i++)
     if (strcmp (stage->runs[i].plan->name, "head") == 0) {
-      stage->runs[i].plan->parameters -= elements;
+      *own_parameters (stage->runs[i].plan) -= elements;
       return;
     }
 }
@@ -114,7 +119,11 @@ static void count_parameters (LsStage *stage) {
     const LsLayerRun *run = &stage->runs[i];
 
     stage->parameters += run->plan->parameters * run->count;
-    stage->root_parameters += run->plan->is_root ? run->plan->parameters * run->count : 0;
+    stage->frozen_parameters += run->plan->frozen_parameters * run->count;
+    stage->frozen_map_parameters += run->plan->frozen_map_parameters * run->count;
+    stage->frozen_expert_parameters += run->plan->frozen_expert_parameters * run->count;
+    if (run->plan->is_root)
+      stage->root_parameters += (run->plan->parameters + run->plan->frozen_parameters) * run->count;
     stage->expert_parameters += run->plan->expert_parameters * run->count;
     stage->table_parameters += run->plan->table_parameters * run->count;
     stage->narrow_parameters += run->plan->narrow_parameters * run->count;

@@ -28,12 +28,15 @@ struct LsStage {
   LsLayerRun *runs;
   guint n_parts;            /* 0: it is one stage of the model; */
   LsStage **parts;          /* else these; their boundaries count, not its own */
-  gint64 parameters;        /* on one rank of the stage, before ZeRO, without the next */
-  gint64 root_parameters;   /* of them, what stays gathered with ZeRO stage 3 */
-  gint64 table_parameters;  /* of embedding tables on it */
-  gint64 expert_parameters; /* of routed experts on it */
-  gint64 narrow_parameters; /* of them, linear maps that multiply in a narrow format, and */
-  gint64 narrow_bytes;      /* the copies in that format that stay from step to step */
+  gint64 parameters;        /* trained, on one rank of the stage, before ZeRO, without the next */
+  gint64 frozen_parameters; /* the same, not trained, */
+  gint64 frozen_map_parameters;    /* of them, what precision.frozen is about, */
+  gint64 frozen_expert_parameters; /* and of routed experts */
+  gint64 root_parameters;          /* of them, what stays gathered with ZeRO stage 3 */
+  gint64 table_parameters;         /* of embedding tables on it */
+  gint64 expert_parameters;        /* of routed experts on it */
+  gint64 narrow_parameters;        /* of them, linear maps that multiply in a narrow format, and */
+  gint64 narrow_bytes;             /* the copies in that format that stay from step to step */
   gint64
       placeholder_bytes; /* handed to autograd for weight gradients (hw/software.h), or its own, kept */
   gint64 boundary_bytes; /* activation sent to the next stage (and gradient back), per rank */

@@ -365,5 +365,5 @@ void ls_update_read (LsWorkloadReader *r) {
   if (r->cluster == NULL)
     return;
   check_replicas (r);
-  read_plan (r, ls_model_parameters (w->model));
+  read_plan (r, ls_model_trained_parameters (w->model));
 }

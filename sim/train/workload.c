@@ -95,7 +95,8 @@ const char *ls_workload_unsplit (const LsWorkload *workload, gint64 *size) {
   const struct {
     const char *name;
     gint64 size;
-  } sizes[] = {{"heads", t->heads}, {"kv_heads", t->kv_heads}, {"ffn", t->ffn}};
+  } sizes[] = {
+      {"heads", t->heads}, {"kv_heads", t->kv_heads}, {"ffn", t->ffn}, {"lora.rank", t->lora.rank}};
 
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
     if (sizes[i].size % workload->layout.tensor != 0) {
@@ -446,7 +447,7 @@ double ls_workload_model_flops (const LsWorkload *workload) {
 
   if (model.kind == LS_MODEL_TRANSFORMER)
     model.transformer.vocab = workload->vocab;
-  return 3 * ls_model_forward_flops (&model, workload->global_batch, workload->seq_len);
+  return ls_model_training_flops (&model, workload->global_batch, workload->seq_len);
 }
 
 double ls_workload_peak_flops_per_s (const LsWorkload *workload, const LsAccelerator *accelerator) {

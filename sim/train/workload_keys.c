@@ -18,6 +18,8 @@ static const char *const precision_words[] = {"fp32",     "tf32",     "fp16",  "
 static const char *const activation_formats[] = {"fp32", "fp16", "bf16", NULL};
 static const char *const storage_formats[] = {"fp32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", NULL};
 static const char *const parameter_formats[] = {"fp32", "fp16", "bf16", "compute", NULL};
+static const char *const frozen_formats[] = {"fp32",  "fp16",  "bf16",    "fp8_e4m3",
+                                             "mxfp8", "nvfp4", "compute", NULL};
 static const char *const storage_or_none[] = {"fp32", "fp16", "bf16", "none", NULL};
 #define RECIPE_OF(id, word, meaning) word,
 static const char *const fp8_recipes[] = {LS_FP8_RECIPES (RECIPE_OF) NULL};
@@ -109,6 +111,13 @@ const LsConfigKey ls_workload_keys[] = {
      .later_choices = formats_later,
      .meaning = "format of the parameters that stay in memory; compute: in the 8 or 4 bits of "
                 "precision.compute, in which they are then gathered too"},
+    {.path = W "precision.frozen",
+     .type = LS_CONFIG_WORD,
+     .choices = frozen_formats,
+     .when = "only with model.lora",
+     .meaning = "format in which the frozen linear maps of blocks stay in memory; compute: that of "
+                "their products; narrower than that: each is expanded before its product "
+                "(QLoRA); as precision.parameters if not given"},
     {.path = W "precision.gradients",
      .type = LS_CONFIG_WORD,
      .choices = storage_formats,

@@ -98,6 +98,21 @@ static void read_narrow (LsWorkloadReader *r, LsPrecision *p) {
   narrow->gathered = TRUE;
 }
 
+/* Linear maps that are not trained. */
+static void read_frozen (LsWorkloadReader *r, LsPrecision *p) {
+  const char *const key = W "precision.frozen";
+  const LsModel *model = r->workload->model;
+  const gboolean frozen = model->kind == LS_MODEL_TRANSFORMER && model->transformer.lora.rank > 0;
+
+  p->frozen = p->parameters;
+  if (!frozen)
+    ls_reader_no_effect (r, key, "only with model.lora");
+  else if (ls_reader_has (r, key) && ls_config_is_word (r->config, key, "compute"))
+    p->frozen = p->narrow.used ? p->narrow.forward : p->compute;
+  else
+    p->frozen = read_format (r, key, p->frozen);
+}
+
 static const char *precision_word (LsWorkloadReader *r) {
   static const char *const keys[] = {W "precision.compute", W "precision.preset"};
 
@@ -120,6 +135,7 @@ static void read_precision (LsWorkloadReader *r) {
   if (!ls_reader_has (r, parameters) || !ls_config_is_word (r->config, parameters, "compute"))
     p.parameters = read_format (r, parameters, p.parameters);
   read_narrow (r, &p);
+  read_frozen (r, &p);
   p.gradients = read_format (r, W "precision.gradients", p.gradients);
   if (ls_reader_has (r, W "precision.master")) {
     p.master_used = !ls_config_is_word (r->config, W "precision.master", "none");
