@@ -95,7 +95,8 @@ static void add_software (LsExplanation *x, const LsSoftware *software) {
   if (seen (x, software->name))
     return;
   for (guint i = 0; ls_software_fact (software, i, &fact); i++)
-    if (fact.text == NULL && (is_time (&fact) || g_str_equal (fact.field, "matmul_factor")))
+    if (fact.text == NULL && (is_time (&fact) || g_str_equal (fact.field, "matmul_factor") ||
+                              g_str_equal (fact.field, "attention_factor")))
       add (x, software->name, is_time (&fact) ? LS_KNOB_SOFTWARE : LS_KNOB_COMPUTE, &fact);
 }
 

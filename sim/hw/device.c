@@ -42,6 +42,9 @@ void ls_device_init (LsDevice *device, const LsAccelerator *accelerator, LsClock
   LS_REQUIRE (accelerator != NULL && accelerator->tuning != NULL, "no accelerator");
   const LsTuning *tuning = accelerator->tuning;
   double factor = software != NULL ? software->matmul_factor.value : 1.0;
+  const double attention = software != NULL && software->attention_factor.value > 0
+                               ? software->attention_factor.value
+                               : 1.0;
   const double clock_share = accelerator->clock > 0 ? accelerator->clock : 1.0;
 
   *device = (LsDevice){
@@ -64,7 +67,8 @@ void ls_device_init (LsDevice *device, const LsAccelerator *accelerator, LsClock
         matmul_rate (accelerator, device->effective[f], clock) * factor * clock_share;
   }
   for (int a = 0; a < LS_N_ATTENTIONS; a++) {
-    double peak = sixteen_bit_peak (accelerator) * flash_share (tuning, clock) * clock_share;
+    double peak =
+        sixteen_bit_peak (accelerator) * flash_share (tuning, clock) * clock_share * attention;
     device->flash_forward_flops_per_s[a] = peak * tuning->flash_forward[a].value;
     device->flash_backward_flops_per_s[a] = peak * tuning->flash_backward[a].value;
   }

@@ -30,7 +30,8 @@ typedef struct {
   LsKernelTable *kernels;     /* borrowed: measured times; NULL: none */
 } LsDevice;
 
-/* `software`, when not NULL, scales the matmul rates by its matmul_factor. */
+/* `software`, when not NULL, scales the matmul rates by its matmul_factor and those of flash attention by its
+ * attention_factor. */
 void ls_device_init (LsDevice *device, const LsAccelerator *accelerator, LsClock clock,
                      const LsSoftware *software);
 /* The attention kernel that runs: the wanted one where the device has it, else the next older. */

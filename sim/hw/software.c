@@ -12,6 +12,8 @@
 
 #define FITTED(v, s) \
   { .value = (v), .status = LS_FACT_FITTED, .source = (s) }
+#define FOUND(v, s) \
+  { .value = (v), .status = LS_FACT_FOUND, .source = (s) }
 #define ASSUMED(v, s) \
   { .value = (v), .status = LS_FACT_ASSUMED, .source = (s) }
 #define GAP "queued kernels of one stream start about 1 us apart"
@@ -22,6 +24,9 @@
   "hosts"
 #define STEP "logging, data loader hand-over, learning-rate scheduler, loss read back"
 
+/* On one H100, head dimension 128, 512 to 16k tokens, with and without mask: 6.142 ms of flash-attn's package against
+ * 6.551 of PyTorch's operator at 16k, 0.93 to 0.94 at every length (forward; backward is taken to be alike). */
+#define SDPA "pytorch/benchmark pull request 2443 (August 2024): flash_v2 and sdpa, forward"
 #define CONTEXT_WAITS                                                                          \
   "torch/_inductor/fx_passes/post_grad.py before PyTorch's pull request 150074 (March 2025): " \
   "reorder_for_locality moves a collective to its wait"
@@ -223,6 +228,7 @@ static const LsSoftware generations[] = {
      .aliases = "torchtitan fsdp2",
      .title = "PyTorch 2.5 FSDP2 with torch.compile (torchtitan)",
      .matmul_factor = ASSUMED (1.0, "no correction"),
+     .attention_factor = FOUND (0.94, SDPA),
      .gap_s = ASSUMED (1.0e-6, GAP),
      .host_launch_s = ASSUMED (5e-6, LAUNCH),
      .host_step_s = ASSUMED (5e-3, STEP),
@@ -244,6 +250,7 @@ static const LsSoftware generations[] = {
      .aliases = "torchtitan-2024 fsdp2-2024",
      .title = "PyTorch 2.6 FSDP2 with torch.compile, the loss without (torchtitan of 2024)",
      .matmul_factor = ASSUMED (1.0, "no correction"),
+     .attention_factor = FOUND (0.94, SDPA),
      .gap_s = ASSUMED (1.0e-6, GAP),
      .host_launch_s = ASSUMED (5e-6, LAUNCH),
      .host_step_s = ASSUMED (5e-3, STEP),
@@ -266,6 +273,7 @@ static const LsSoftware generations[] = {
      .aliases = "",
      .title = "PyTorch 2.5 FSDP2 with torch.compile and asynchronous tensor parallelism",
      .matmul_factor = ASSUMED (1.0, "no correction"),
+     .attention_factor = FOUND (0.94, SDPA),
      .gap_s = ASSUMED (1.0e-6, GAP),
      .host_launch_s = ASSUMED (5e-6, LAUNCH),
      .host_step_s = ASSUMED (5e-3, STEP),
@@ -287,6 +295,7 @@ static const LsSoftware generations[] = {
      .aliases = "",
      .title = "PyTorch 2.6 FSDP2 of 2024 with asynchronous tensor parallelism",
      .matmul_factor = ASSUMED (1.0, "no correction"),
+     .attention_factor = FOUND (0.94, SDPA),
      .gap_s = ASSUMED (1.0e-6, GAP),
      .host_launch_s = ASSUMED (5e-6, LAUNCH),
      .host_step_s = ASSUMED (5e-3, STEP),
@@ -310,6 +319,7 @@ static const LsSoftware generations[] = {
          "pytorch-fsdp2-2024-async-tp-eager",
      .title = "PyTorch 2.5 FSDP2 without torch.compile (torchtitan)",
      .matmul_factor = ASSUMED (1.0, "no correction"),
+     .attention_factor = FOUND (0.94, SDPA),
      .gap_s = ASSUMED (1.5e-6, GAP),
      .host_launch_s = ASSUMED (8e-6, LAUNCH),
      .host_step_s = ASSUMED (5e-3, STEP),
@@ -495,6 +505,9 @@ gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact) {
   const char *source = software->source + (assumed ? strlen ("assumed: ") : 0);
   LsFactList list = {.n = 0};
   ls_fact_list_add_sourced (&list, "matmul_factor", LS_DIMENSION_NONE, &software->matmul_factor);
+  if (software->attention_factor.value > 0)
+    ls_fact_list_add_sourced (&list, "attention_factor", LS_DIMENSION_NONE,
+                              &software->attention_factor);
   ls_fact_list_add_sourced (&list, "gap", LS_DIMENSION_TIME, &software->gap_s);
   ls_fact_list_add_sourced (&list, "host_launch", LS_DIMENSION_TIME, &software->host_launch_s);
   ls_fact_list_add_sourced (&list, "host_step", LS_DIMENSION_TIME, &software->host_step_s);

@@ -32,7 +32,9 @@ typedef struct {
   const char *aliases; /* separated by spaces */
   const char *title;
   LsSourced matmul_factor; /* rate of its matmuls / the device's sustained rate (older libraries) */
-  LsSourced gap_s;         /* idle time on the device between two kernels of one stream */
+  /* Rate of its flash attention / that of the kernels' own package, which the device's rates are; 0: the same. */
+  LsSourced attention_factor;
+  LsSourced gap_s; /* idle time on the device between two kernels of one stream */
   LsSourced
       host_launch_s; /* host time per kernel launched: a step is never faster than its launches */
   LsSourced host_step_s; /* host time per step outside launches: data loader, logging, schedulers */

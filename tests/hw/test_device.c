@@ -179,11 +179,14 @@ END_TEST
 START_TEST (software_scales_matmuls) {
   LsSoftware slow = *ls_software_find ("generic", NULL);
   slow.matmul_factor.value = 0.5;
+  slow.attention_factor.value = 0.25;
   LsDevice plain, scaled;
   ls_device_init (&plain, gpu ("a100"), LS_CLOCK_BEST, NULL);
   ls_device_init (&scaled, gpu ("a100"), LS_CLOCK_BEST, &slow);
   ck_assert (scaled.matmul_flops_per_s[LS_FORMAT_BF16] ==
              0.5 * plain.matmul_flops_per_s[LS_FORMAT_BF16]);
+  ck_assert (scaled.flash_backward_flops_per_s[LS_ATTENTION_FLASH2] ==
+             0.25 * plain.flash_backward_flops_per_s[LS_ATTENTION_FLASH2]);
   ck_assert (scaled.hbm_bytes_per_s == plain.hbm_bytes_per_s);
 }
 END_TEST
