@@ -52,6 +52,18 @@ static gboolean later_megatron (const Reader *reader) {
   return of_megatron (reader) || of_nemo (reader) || says (reader, framework (reader), "megascale");
 }
 
+/* A row that says so, and one of Megatron since 2021 that leaves its schedule and its virtual stages empty (its
+ * predecessor names itself; DeepSpeed's pipeline engine has no such schedule). */
+static gboolean may_interleave (const Reader *reader) {
+  if (*text (reader, "pp_schedule"))
+    return says (reader, "pp_schedule", "interleaved");
+  return ls_csv_column (reader->csv, "virtual_stages") >= 0 && !*text (reader, "virtual_stages") &&
+         (of_megatron (reader) || of_nemo (reader)) &&
+         !says (reader, framework (reader), "before interleaving") &&
+         !says (reader, framework (reader), "2020") &&
+         !says (reader, framework (reader), "deepspeed");
+}
+
 static gboolean skip (GError **error, const char *format, ...) {
   va_list list;
   g_autofree char *reason = NULL;
@@ -282,9 +294,9 @@ static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **
       !integer (reader, "pp", 1, -1, &out->pp, error))
     return FALSE;
   /* torchtitan's looped schedules have two stages on a rank. source: torchtitan, pipelining_utils.py. */
-  out->virtual_stages = out->pp == 1 || !says (reader, "pp_schedule", "interleaved") ? 1
-                        : of_torchtitan (reader)                                     ? 2
-                                                                                     : 0;
+  out->virtual_stages = out->pp == 1 || !may_interleave (reader) ? 1
+                        : of_torchtitan (reader)                 ? 2
+                                                                 : 0;
   if (out->pp > 1 && g_ascii_isdigit (*text (reader, "virtual_stages")) &&
       !integer (reader, "virtual_stages", 1, 1, &out->virtual_stages, error))
     return FALSE;
