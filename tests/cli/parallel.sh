@@ -87,7 +87,7 @@ run 0 check "$ahead" --set workload.zero.stage=3
 says err "workload.zero.overlap_gather has no effect here; only stages 1 and 2 gather what was updated once a step"
 run 0 check "$ahead" --set workload.zero.overlap=false
 says err "workload.zero.overlap_gather has no effect here; zero.overlap is false"
-run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/deepseek-v3-2048.yaml" --set workload.zero.stage=2 \
+run 3 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/deepseek-v3-2048.yaml" --set workload.zero.stage=2 --set workload.parallel.schedule=dualpipe \
   --set workload.parallel.expert_overlap=true
 says err "workload.parallel.expert_overlap has no effect here; pairs run one behind the other where gradients are sharded"
 
