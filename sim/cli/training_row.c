@@ -42,6 +42,19 @@ static gboolean of_nemo (const Reader *reader) {
          says (reader, framework (reader), "nvidia");
 }
 
+/* Says `other_config` KEY=True or KEY=1 (1), KEY=False or KEY=0 (0), or neither (-1)? */
+static int flag (const Reader *reader, const char *key) {
+  static const char *const words[2][2] = {{"false", "0"}, {"true", "1"}};
+
+  for (int value = 0; value < 2; value++)
+    for (guint i = 0; i < G_N_ELEMENTS (words[value]); i++) {
+      g_autofree char *text = g_strdup_printf ("%s=%s", key, words[value][i]);
+      if (says (reader, "other_config", text))
+        return value;
+    }
+  return -1;
+}
+
 /* Megatron since sequence parallelism came to it (2022): its users turn it on with tensor parallelism. */
 static gboolean later_megatron (const Reader *reader) {
   static const char *const before[] = {"2019", "2020", "2021", "deepspeed"};
@@ -401,9 +414,39 @@ static const char *tensor_overlap (const Reader *reader, const LsTrainingRow *ro
 static int overlap_gather (const Reader *reader, const LsTrainingRow *row) {
   if (row->zero_stage < 1 || row->zero_stage > 2 || !row->overlap || row->dp * row->cp == 1)
     return -1;
-  if (says (reader, "other_config", "overlap_param_gather=false"))
+  return flag (reader, "overlap_param_gather");
+}
+
+/* Of Megatron-Core: 40 M parameters, and on more than 40 ranks one million for each rank, so that a ring's steps are
+ * not lost in latency (distributed_data_parallel.py, bucket_size not given). NeMo 2 and Megatron-Bridge give 128 Mi
+ * (NeMo's megatron_comm_overlap.py, Megatron-Bridge's comm_overlap.py), and NVIDIA's scripts of MLPerf 5.1 for Llama 3.1
+ * 8B, which turn off overlap_param_gather_with_optim_step, 768 M (config_common_8b.sh). */
+static gint64 bucket_parameters (const Reader *reader, const LsTrainingRow *row) {
+  if (!row->core_buckets)
     return 0;
-  return says (reader, "other_config", "overlap_param_gather=true") ? 1 : -1;
+  if (says (reader, "model", "(mlperf)") && says (reader, "model", "8b") &&
+      flag (reader, "overlap_param_gather_with_optim_step") != 1)
+    return 768000000;
+  return g_str_equal (row->software->name, "megatron-bridge")
+             ? 128 * 1024 * 1024
+             : 1000000 * MAX (40, row->dp * row->cp);
+}
+
+/* Weights of linear maps are kept in 8 bits alone, and gathered so: NeMo 2 and Megatron-Bridge do with one scale per
+ * tensor (their mixed precision recipes, fp8_param_gather); with scales per block what is gathered is 16 bits. */
+static gboolean narrow_parameters (const Reader *reader, const LsTrainingRow *row) {
+  const int gather = flag (reader, "fp8_param_gather"), kept = flag (reader, "fp8_params");
+
+  if (!g_str_equal (row->compute_format, "fp8") || row->zero_stage == 3)
+    return FALSE;
+  return gather >= 0 || kept >= 0 ? gather == 1 || kept == 1
+                                  : g_str_equal (row->software->name, "megatron-bridge");
+}
+
+static int cuda_graphs (const Reader *reader) {
+  const int layers = flag (reader, "mcore_cuda_graph"), whole = flag (reader, "full_cuda_graph");
+
+  return layers == 1 || whole == 1 ? 1 : -1;
 }
 
 static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **error) {
@@ -427,6 +470,9 @@ static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **e
   out->overlap = !of_megatron (reader) || of_core;
   out->overlap_gather = overlap_gather (reader, out);
   out->core_buckets = of_core && out->dp * out->cp > 1 && out->zero_stage < 3;
+  out->bucket_parameters = bucket_parameters (reader, out);
+  out->narrow_parameters = narrow_parameters (reader, out);
+  out->cuda_graphs = cuda_graphs (reader);
   return TRUE;
 }
 
@@ -486,13 +532,14 @@ gboolean ls_training_table (const LsCsv *csv, const char **missing) {
 void ls_training_row_inputs (const LsTrainingRow *row, char **inputs) {
   inputs[LS_INPUT_REST] = g_strdup_printf (
       "%s %s %s %g %d, %s %d ep %d, %d %d %d %d %d %d %d, %d %d %d %d %d, zero %d, sp %d, "
-      "overlap %d %d %s",
+      "overlap %d %d %s, graphs %d",
       row->gpu->name, row->node->name, row->software->name, row->nic_gbit_s,
       (int) row->gpus_per_node, row->preset != NULL ? row->preset->name : "", (int) row->mtp,
       (int) row->ep, (int) row->layers, (int) row->hidden, (int) row->heads, (int) row->kv_heads,
       (int) row->ffn, (int) row->vocab, (int) row->seq, row->gated, row->tied,
       row->learned_positions, row->llama, row->dropout, (int) row->zero_stage,
-      row->sequence_parallel, row->overlap, row->overlap_gather, row->tensor_overlap);
+      row->sequence_parallel, row->overlap, row->overlap_gather, row->tensor_overlap,
+      row->cuda_graphs);
   inputs[LS_INPUT_VIRTUAL] = g_strdup_printf ("%d", (int) row->virtual_stages);
   inputs[LS_INPUT_GLOBAL_BATCH] = g_strdup_printf ("%d", (int) row->global_batch);
   inputs[LS_INPUT_MICRO_BATCH] = g_strdup_printf ("%d", (int) row->micro_batch);
@@ -501,9 +548,9 @@ void ls_training_row_inputs (const LsTrainingRow *row, char **inputs) {
   inputs[LS_INPUT_RECOMPUTE] = g_strdup_printf ("%s %d", row->recompute ? row->recompute : "open",
                                                 (int) row->recompute_layers);
   inputs[LS_INPUT_GPUS] = g_strdup_printf ("%d", (int) row->gpus);
-  inputs[LS_INPUT_PRECISION] =
-      g_strdup_printf ("%s %s %d %d", row->compute_format, row->scaling != NULL ? row->scaling : "",
-                       row->pure_16_bit, row->fp32_reduce);
+  inputs[LS_INPUT_PRECISION] = g_strdup_printf (
+      "%s %s %d %d %d", row->compute_format, row->scaling != NULL ? row->scaling : "",
+      row->pure_16_bit, row->fp32_reduce, row->narrow_parameters);
 }
 
 GArray *ls_training_row_micro_batches (const LsTrainingRow *row) {

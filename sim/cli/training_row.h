@@ -64,7 +64,10 @@ typedef struct {
   gboolean fp32_reduce;       /* gradients reduced in fp32 */
   gboolean overlap;           /* data-parallel collectives beside compute */
   int overlap_gather; /* of updated parameters beside the next forward pass; -1: as the framework */
-  gboolean core_buckets; /* gradients are reduced in the buckets of Megatron-Core */
+  gboolean core_buckets;      /* gradients are reduced in the buckets of Megatron-Core */
+  gint64 bucket_parameters;   /* reduced and gathered together; 0: the program's own */
+  gboolean narrow_parameters; /* linear maps are kept and gathered in the compute format */
+  int cuda_graphs;            /* launches are replayed; -1: as the framework */
   LsFlopsDef flops_def;
   LsRowMemory memory_def;
   double peak_tflops; /* the denominator of mfu_pct; 0 not stated */

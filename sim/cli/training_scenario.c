@@ -87,7 +87,9 @@ static void append_precision (GString *yaml, const LsTrainingRow *row) {
                             "communication: %s}\n",
                             compute_and_scaling, row->fp32_reduce ? "fp32" : wide);
   else if (row->half_gradients)
-    g_string_append_printf (yaml, "  precision: {preset: %s, gradients: %s}\n", format, wide);
+    g_string_append_printf (yaml, "  precision: {preset: %s, gradients: %s%s}\n",
+                            compute_and_scaling, wide,
+                            row->narrow_parameters ? ", parameters: compute" : "");
   else if (row->fp32_reduce)
     g_string_append_printf (yaml,
                             "  precision: {preset: %s, gradients: fp32, communication: fp32}\n",
@@ -115,19 +117,15 @@ static void append_stages (GString *yaml, const LsTrainingRow *row) {
   g_string_append_c (yaml, ']');
 }
 
-/* Megatron-Core fills a bucket with 40 M parameters, and on more than 40 ranks with one million for each rank, so that
- * a ring's steps are not lost in latency (distributed_data_parallel.py, bucket_size not given). */
 static void append_zero (GString *yaml, const LsTrainingRow *row) {
-  const gint64 parameters = 1000000 * MAX (40, row->dp * row->cp);
-
   g_string_append_printf (yaml, "  zero: {stage: %d, overlap: %s", (int) row->zero_stage,
                           row->overlap ? "true" : "false");
   if (row->overlap_gather >= 0)
     g_string_append_printf (yaml, ", overlap_gather: %s",
                             row->overlap_gather > 0 ? "true" : "false");
-  if (row->core_buckets)
+  if (row->bucket_parameters > 0)
     g_string_append_printf (yaml, ", bucket: %" G_GINT64_FORMAT " MB",
-                            parameters * (row->half_gradients ? 2 : 4) / 1000000);
+                            row->bucket_parameters * (row->half_gradients ? 2 : 4) / 1000000);
   g_string_append (yaml, "}\n");
 }
 
@@ -138,7 +136,11 @@ char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const 
   g_string_append (yaml, "workload:\n");
   append_model (yaml, row);
   append_precision (yaml, row);
-  g_string_append_printf (yaml, "  software: %s\n", row->software->name);
+  if (row->cuda_graphs > 0)
+    g_string_append_printf (yaml, "  software: {generation: %s, cuda_graphs: true}\n",
+                            row->software->name);
+  else
+    g_string_append_printf (yaml, "  software: %s\n", row->software->name);
   g_string_append_printf (yaml, "  batch: {global: %d, micro: %d, seq_len: %d}\n",
                           (int) row->global_batch, (int) micro_batch, (int) row->seq);
   g_string_append_printf (yaml, "  parallel: {tensor: %d, pipeline: %d, sequence_parallel: %s",

@@ -60,12 +60,10 @@ void ls_gather_forward_free (LsGatherForward *state) {
 /* --- bytes ---------------------------------------------------------------------------------- */
 
 static LsShared bytes_of (const LsBuilder *builder, const LsChunk *chunk, gint64 segments) {
-  const gint64 layers = segments * chunk->size;
-  const LsShared shared = ls_builder_shared (builder, chunk->plan->parameters * layers,
-                                             chunk->plan->expert_parameters * layers);
+  const LsLayerPlan *plan = chunk->plan;
 
-  return (LsShared){ls_builder_gather_bytes (builder, shared.dense),
-                    ls_builder_gather_bytes (builder, shared.experts)};
+  return ls_gather_updated_bytes (builder, plan->parameters, plan->expert_parameters,
+                                  plan->narrow_parameters, segments * chunk->size);
 }
 
 static gint64 total (const LsBuilder *builder, const LsChunk *chunk) {

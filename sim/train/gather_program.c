@@ -197,10 +197,26 @@ static LsMark gather_updated (LsBuilder *builder, gint64 bytes, gboolean experts
   return gathered;
 }
 
+LsShared ls_gather_updated_bytes (const LsBuilder *builder, gint64 dense, gint64 experts,
+                                  gint64 narrow, gint64 n) {
+  /* Experts are linear maps. */
+  const gint64 of_experts = MIN (narrow, experts);
+  const LsShared shared = ls_builder_shared (builder, dense, experts);
+
+  return (LsShared){n * ls_builder_updated_bytes (builder, shared.dense, narrow - of_experts),
+                    n * ls_builder_updated_bytes (builder, shared.experts, of_experts)};
+}
+
+static LsShared stage_bytes (const LsBuilder *builder) {
+  const LsStage *stage = builder->spec->stage;
+
+  return ls_gather_updated_bytes (builder, stage->parameters, stage->expert_parameters,
+                                  stage->narrow_parameters, 1);
+}
+
 gboolean ls_gather_is_updated (const LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
-  const LsStage *stage = builder->spec->stage;
-  const LsShared bytes = bytes_of (builder, stage->parameters, stage->expert_parameters);
+  const LsShared bytes = stage_bytes (builder);
 
   if (!ls_workload_has_experts (workload) && ls_workload_shards (workload) == 1)
     return FALSE;
@@ -212,8 +228,7 @@ gboolean ls_gather_is_ahead (const LsBuilder *builder) {
 }
 
 void ls_gather_updated (LsBuilder *builder) {
-  const LsStage *stage = builder->spec->stage;
-  const LsShared bytes = bytes_of (builder, stage->parameters, stage->expert_parameters);
+  const LsShared bytes = stage_bytes (builder);
   LsMark before, dense, experts;
 
   if (!ls_gather_is_updated (builder) || ls_gather_is_ahead (builder))

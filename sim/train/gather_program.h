@@ -36,6 +36,10 @@ void ls_gather_end_segment (LsBuilder *builder);
 /* A gather of `bytes` in all. */
 LsOp ls_gather_op (LsBuilder *builder, gint64 bytes, gboolean experts);
 
+/* Bytes of updated parameters of `n` layers (or stages) that are gathered: of each, dense ones and experts', of which
+ * together so many are of linear maps in a narrow format. */
+LsShared ls_gather_updated_bytes (const LsBuilder *builder, gint64 dense, gint64 experts,
+                                  gint64 narrow, gint64 n);
 /* Stages 1 and 2: are updated shards gathered at all, and at the start of the next step (gather_forward.h)? */
 gboolean ls_gather_is_updated (const LsBuilder *builder);
 gboolean ls_gather_is_ahead (const LsBuilder *builder);

@@ -105,4 +105,28 @@ printf 'op,shape,format,time\nmatmul,1x2,bf16,1 us\nwhat,1,bf16,1 us\n' >sub/ker
 run 2 check sub/small.yaml
 says err "kernels.csv:2: '1x2' is no shape of matmul"
 says err "kernels.csv:3: unknown op 'what'"
+# ZeRO 1 gathers linear maps that are kept in 8 bits alone as such, and the rest as it is: of 4 blocks of 12 h^2 in maps
+# each, h = 1024, one byte less travels, half of it from each of 2 ranks.
+cat >gathered.yaml <<'YAML'
+lockstep: 1
+cluster: {nodes: 1, node: {preset: dgx-h100, gpus: 2}}
+workload:
+  model: {layers: 4, hidden: 1024, heads: 16, ffn: 4096, vocab: 32000, max_seq: 1024}
+  precision: {compute: fp8}
+  batch: {global: 8, micro: 4, seq_len: 1024}
+  zero: {stage: 1}
+  stop: {steps: 1}
+trace: {level: none}
+YAML
+sent() {
+  run 0 run gathered.yaml --json "$@"
+  tr ',{}' '\n' <out | sed -n 's/.*"communication_bytes_per_gpu": //p' | head -n 1
+}
+for ahead in true false; do
+  awk -v a="$(sent --set workload.zero.overlap_gather=$ahead)" \
+    -v b="$(sent --set workload.zero.overlap_gather=$ahead --set workload.precision.parameters=compute)" \
+    'BEGIN { d = a - b - 4 * 12 * 1024 * 1024 / 2; exit !(a > 0 && d < 8 && d > -8) }' ||
+    fail "gathers of 8-bit maps, overlap_gather $ahead"
+done
+
 finish
