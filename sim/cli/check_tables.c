@@ -148,13 +148,13 @@ static void append_cell (GString *out, double bytes) {
   g_string_append_printf (out, " %12s", text);
 }
 
-/* What zero.offload puts elsewhere: of each rank of a stage, in the memory of its host. */
+/* What zero.offload and recompute.offload put elsewhere: of each rank of a stage, in the memory of its host. */
 static void host_table (GString *out, const LsWorkload *w, const LsAccelerator *const *gpus) {
-  if (w->zero.offload == LS_OFFLOAD_NONE)
+  if (w->zero.offload == LS_OFFLOAD_NONE && !w->recompute.offload)
     return;
   g_string_append_printf (
-      out, "in the memory of the host, of each rank\n%-6s %12s %12s %12s %12s %12s\n", "stage",
-      "parameters", "gradients", "optimizer", "sum", "share");
+      out, "in the memory of the host, of each rank\n%-6s %12s %12s %12s %12s %12s %12s\n", "stage",
+      "parameters", "gradients", "optimizer", "activations", "sum", "share");
   for (guint stage = 0; stage < w->layout.pipeline; stage++) {
     LsMemoryEstimate estimate;
 
@@ -163,6 +163,7 @@ static void host_table (GString *out, const LsWorkload *w, const LsAccelerator *
     append_cell (out, (double) estimate.host.parameters_bytes);
     append_cell (out, (double) estimate.host.gradients_bytes);
     append_cell (out, (double) estimate.host.optimizer_bytes);
+    append_cell (out, (double) estimate.host_activations_bytes);
     append_cell (out, (double) estimate.host_bytes);
     append_cell (out, (double) estimate.host_capacity_bytes);
     g_string_append (out, ls_memory_host_fits (&estimate) ? "\n" : "  does not fit\n");

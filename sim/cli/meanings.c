@@ -22,7 +22,8 @@ static const char *const parts[LS_N_PARTS] = {
     [LS_PART_INPUT] = "waiting for the next batch from the loader",
     [LS_PART_CHECKPOINT] = "waiting while a checkpoint is written",
     [LS_PART_RECOVERY] = "restarting and repeating steps after a failure",
-    [LS_PART_EXPOSED_OFFLOAD] = "waiting for copies between GPU and host of offloaded states",
+    [LS_PART_EXPOSED_OFFLOAD] =
+        "waiting for copies between GPU and host of offloaded states and activations",
     [LS_PART_OTHER] = "the rest, mostly host work once per step (lockstep list software --verbose)",
 };
 

@@ -237,7 +237,8 @@ static LsMark backward (Writer *w, LsActionKind kind, guint part, LsLabel microb
 static gboolean overlaps (const Writer *w, const LsAction *action) {
   const LsWorkload *workload = w->builder->spec->workload;
 
-  return workload->expert_overlap && workload->zero.stage < 2 && !action->last &&
+  return workload->expert_overlap && workload->zero.stage < 2 && !workload->recompute.offload &&
+         !action->last &&
          (ls_pair_exchanges (w->parts[action->part].chunks) ||
           ls_pair_exchanges (w->parts[action->other_part].chunks));
 }

@@ -36,6 +36,8 @@
   X (EXPERT, "expert")              /* all-to-alls of tokens, collectives inside experts */  \
   X (DRAIN, "drain")                /* writes a checkpoint to storage beside the step */     \
   X (OFFLOAD, "offload")            /* the host's update of what lies in its memory */       \
+  X (STORE, "activations_out")      /* inputs of layers to the host */                       \
+  X (FETCH, "activations_in")       /* and back */                                           \
   /* Of schedules that are lists of actions (action_program.h), beside NEXT and PREVIOUS. */ \
   X (SEND_BACK_NEXT, "send_backward_next")                                                   \
   X (SEND_BACK_PREVIOUS, "send_forward_previous")                                            \
@@ -98,6 +100,7 @@ typedef struct {
   GArray *script;          /* LsLayerItem: layers are noted down and not written; NULL: written */
   guint segment;           /* of a chunk's loop that is noted down, where loops are unrolled */
   guint section_depth;     /* loops around the section that is being written, the step's included */
+  LsMark stored, fetched;  /* the newest copies of activations (activation_offload.h) */
   guint part;              /* of the device, whose section is being written */
   LsReduceState *reduce;   /* owned */
   LsGatherState *gather;   /* owned */

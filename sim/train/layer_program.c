@@ -2,6 +2,7 @@
 #include "train/layer_program.h"
 
 #include "base/assert.h"
+#include "train/activation_offload.h"
 #include "train/gather_forward.h"
 #include "train/gather_program.h"
 #include "train/layer_operation.h"
@@ -221,14 +222,19 @@ static gint64 input_of (const LsChunk *chunk, guint layer) {
 }
 
 static void segment_forward (LsBuilder *builder, const LsChunk *chunk) {
+  const gboolean leaves = ls_activations_leave (builder->spec->workload, chunk);
+
   ls_gather_forward_begin_segment (builder);
   for (guint layer = 0; layer < chunk->size; layer++) {
     builder->layer = label_of (builder, chunk, layer, FALSE);
+    if (layer == 0)
+      ls_activations_begin_forward (builder, chunk);
     ls_gather_begin_layer (builder, chunk->plan, LS_PHASE_FORWARD);
     layer_forward (builder, chunk->plan, chunk->plan->n_forward, keep_of (chunk, layer),
-                   LS_PHASE_FORWARD, input_of (chunk, layer));
+                   LS_PHASE_FORWARD, leaves ? 0 : input_of (chunk, layer));
     ls_gather_end_layer (builder, chunk->plan);
   }
+  ls_activations_end_forward (builder, chunk);
   builder->layer = LS_LABEL_NONE;
   ls_gather_end_segment (builder);
   ls_gather_forward_end_segment (builder);
@@ -304,10 +310,13 @@ static void segment_backward (LsBuilder *builder, const LsChunk *chunk) {
 
   if (weights)
     ls_reduce_begin_segment (builder, chunk);
+  builder->layer = label_of (builder, chunk, 0, TRUE);
+  ls_activations_begin_backward (builder, chunk);
   if (builder->backward != LS_ACTION_WEIGHT && gathers_apart (builder, chunk))
     recompute_segment (builder, chunk);
   for (guint i = 0; i < chunk->size; i++)
     chunk_layer_backward (builder, chunk, chunk->size - 1 - i);
+  ls_activations_end_backward (builder, chunk);
   builder->layer = LS_LABEL_NONE;
   ls_gather_end_segment (builder);
   if (weights)
@@ -315,6 +324,7 @@ static void segment_backward (LsBuilder *builder, const LsChunk *chunk) {
 }
 
 static void chunk_backward (LsBuilder *builder, const LsChunk *chunk) {
+  ls_activations_begin_chunk (builder, chunk);
   if (is_looped (builder, chunk))
     ls_builder_open (builder, chunk->segments);
   unroll (builder, chunk, segment_backward);

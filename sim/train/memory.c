@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "train/activation_offload.h"
 #include "train/deepspeed_memory.h"
 #include "train/gather_depth.h"
 #include "train/memory_actions.h"
@@ -118,7 +119,9 @@ double ls_memory_bytes_per_parameter (const LsWorkload *workload) {
 static LsMemoryBuffers buffers_of (const LsWorkload *workload, const LsStage *stage) {
   const LsZero *zero = &workload->zero;
   const gboolean moved = zero->offload != LS_OFFLOAD_NONE;
-  LsMemoryBuffers buffers = {.stops_early = workload->software->recompute_stops_early};
+  LsMemoryBuffers buffers = {.stops_early = workload->software->recompute_stops_early,
+                             .stores_inputs = workload->recompute.offload,
+                             .fetches_ahead = workload->recompute.offload_overlap};
 
   buffers.dense = moved || ls_workload_shards (workload) > 1;
   buffers.experts =
@@ -267,11 +270,18 @@ static gint64 logits_bytes (const LsWorkload *workload, guint device, const LsSt
   return 0;
 }
 
+gint64 ls_memory_host_bytes (const LsWorkload *workload, guint device, const LsStage *stage) {
+  const LsStaticMemory host = ls_memory_host (workload, stage);
+
+  return host.parameters_bytes + host.gradients_bytes + host.optimizer_bytes +
+         ls_activations_host_bytes (workload, device, stage);
+}
+
 static void add_host (const LsWorkload *workload, const LsStage *stage,
                       LsMemoryEstimate *estimate) {
   estimate->host = ls_memory_host (workload, stage);
-  estimate->host_bytes = estimate->host.parameters_bytes + estimate->host.gradients_bytes +
-                         estimate->host.optimizer_bytes;
+  estimate->host_activations_bytes = ls_activations_host_bytes (workload, estimate->stage, stage);
+  estimate->host_bytes = ls_memory_host_bytes (workload, estimate->stage, stage);
   estimate->host_capacity_bytes = estimate->host_bytes > 0 ? workload->host_bytes : 0;
 }
 

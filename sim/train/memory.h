@@ -36,9 +36,10 @@ typedef struct {
   gint64 allocated_bytes;    /* sum of bytes[] */
   gint64 reserved_bytes;     /* allocated, and what the allocator holds beyond it */
   gint64 physical_bytes, context_bytes, communication_bytes;
-  gint64 others_bytes;   /* of other jobs on the same devices */
-  gint64 capacity_bytes; /* physical - context - communication - others */
-  LsStaticMemory host;   /* of the rank, in the memory of its host (zero.offload) */
+  gint64 others_bytes;           /* of other jobs on the same devices */
+  gint64 capacity_bytes;         /* physical - context - communication - others */
+  LsStaticMemory host;           /* of the rank, in the memory of its host (zero.offload) */
+  gint64 host_activations_bytes; /* the same (recompute.offload) */
   gint64 host_bytes, host_capacity_bytes; /* their sum; the rank's share of the host, 0: unknown */
   gboolean fits;
   guint stage;
@@ -51,6 +52,8 @@ LsStaticMemory ls_memory_static_stage (const LsWorkload *workload, const LsStage
 /* What zero.offload keeps of it in the memory of the host: of each rank its shards of the optimizer's states and
  * of the gradients; with parameters these too. Not counted: pinned staging buffers. */
 LsStaticMemory ls_memory_host (const LsWorkload *workload, const LsStage *stage);
+/* The same and activations (activation_offload.h), of a device of the pipeline. */
+gint64 ls_memory_host_bytes (const LsWorkload *workload, guint device, const LsStage *stage);
 /* Bytes per parameter of all states without ZeRO: 16 or 18 for the common presets. */
 double ls_memory_bytes_per_parameter (const LsWorkload *workload);
 

@@ -135,8 +135,13 @@ static void backward (Walker *w, const LsLayerPlan *plan, gint64 input_bytes) {
   w->live += w->half == LS_ACTION_INPUT ? put_off : 0;
 }
 
+/* Do inputs of the chunk's segments go to the host? */
+static gboolean leaves (const Walker *w, const LsChunk *chunk) {
+  return w->buffers->stores_inputs && chunk->mode == LS_CHUNK_FULL;
+}
+
 static void chunk_forward (Walker *w, const LsChunk *chunk) {
-  for (guint segment = 0; segment < chunk->segments; segment++)
+  for (guint segment = 0; segment < chunk->segments; segment++) {
     for (guint layer = 0; layer < chunk->size; layer++) {
       const gboolean last = layer + 1 == chunk->size;
 
@@ -147,6 +152,8 @@ static void chunk_forward (Walker *w, const LsChunk *chunk) {
                chunk->mode != LS_CHUNK_FULL && (chunk->mode != LS_CHUNK_CHAIN || last),
                chunk->mode != LS_CHUNK_SELECTIVE);
     }
+    w->live -= leaves (w, chunk) ? chunk->plan->input_bytes : 0;
+  }
 }
 
 /* Layers of a segment whose whole forward list runs again. */
@@ -182,6 +189,16 @@ static void segment_backward (Walker *w, const LsChunk *chunk) {
   }
 }
 
+/* Comes back from the host: the segment's input, and the next one's ahead. */
+static void fetch_input (Walker *w, const LsChunk *chunk, guint segment) {
+  if (!leaves (w, chunk) || w->half == LS_ACTION_WEIGHT)
+    return;
+  if (segment == 0 || !w->buffers->fetches_ahead)
+    run (w, 0, chunk->plan->input_bytes);
+  if (w->buffers->fetches_ahead && segment + 1 < chunk->segments)
+    run (w, 0, chunk->plan->input_bytes);
+}
+
 /* All layers backwards, or a half of it, from `live` on. */
 static void walk_back (Walker *w, const LsChunks *chunks, LsActionKind half, gint64 live,
                        LsMemoryPeak *peak) {
@@ -190,8 +207,10 @@ static void walk_back (Walker *w, const LsChunks *chunks, LsActionKind half, gin
   w->peak = peak;
   w->before = w->largest = w->reduced = 0;
   for (guint i = chunks->n; i-- > 0;)
-    for (guint segment = 0; segment < chunks->chunk[i].segments; segment++)
+    for (guint segment = 0; segment < chunks->chunk[i].segments; segment++) {
+      fetch_input (w, &chunks->chunk[i], segment);
       segment_backward (w, &chunks->chunk[i]);
+    }
 }
 
 /* The walk with the backward as a whole: what it leaves is nothing. */

@@ -22,8 +22,10 @@ typedef struct {
   guint gathered_layers;   /* at once: the one at work and those ahead */
   gint64 reduce_bytes;     /* per parameter, of gradients that wait to be reduced; 0: none */
   gboolean by_layer;       /* stage 3: at most two layers wait; else see limit_bytes */
-  gint64 bucket_bytes;  /* stage 2: sent when so many wait; two more segments may be on their way */
-  gboolean stops_early; /* a second forward pass runs only what the backward pass needs */
+  gint64 bucket_bytes; /* stage 2: sent when so many wait; two more segments may be on their way */
+  gboolean stores_inputs; /* of recomputed segments, on the host (activation_offload.h), */
+  gboolean fetches_ahead; /* and fetches them one ahead */
+  gboolean stops_early;   /* a second forward pass runs only what the backward pass needs */
 } LsMemoryBuffers;
 
 /* Most that is live at once, buffers included, from nothing of other micro-batches; and its parts that are

@@ -25,8 +25,8 @@ gboolean ls_offload_has_copies (const LsBuilder *builder, gboolean experts) {
                  : ls_layout_copies (&workload->layout) > 1;
 }
 
-static LsOp copy_op (LsBuilder *builder, const char *name, LsCollectiveOp what, gint64 bytes,
-                     LsPhaseName phase) {
+LsOp ls_offload_copy (LsBuilder *builder, const char *name, LsCollectiveOp what, gint64 bytes,
+                      LsPhaseName phase) {
   LsOp op = ls_builder_collective (builder, name, what, bytes, 0, LS_AXIS_OFFLOAD,
                                    LS_PART_EXPOSED_OFFLOAD);
 
@@ -47,13 +47,13 @@ LsOp ls_offload_drain (LsBuilder *builder, gint64 bytes, gboolean experts) {
   const LsPrecision *p = &builder->spec->workload->precision;
   const gint64 parameters = shard_of (builder, bytes / ls_format_bytes (p->communication), experts);
 
-  return copy_op (builder, "offload_gradients", LS_COLLECTIVE_DEVICE_TO_HOST,
-                  MAX (parameters, 1) * ls_format_bytes (p->gradients), LS_PHASE_BACKWARD);
+  return ls_offload_copy (builder, "offload_gradients", LS_COLLECTIVE_DEVICE_TO_HOST,
+                          MAX (parameters, 1) * ls_format_bytes (p->gradients), LS_PHASE_BACKWARD);
 }
 
 LsOp ls_offload_fetch (LsBuilder *builder, gint64 bytes, gboolean experts) {
-  return copy_op (builder, "fetch_parameters", LS_COLLECTIVE_HOST_TO_DEVICE,
-                  shard_of (builder, bytes, experts), LS_PHASE_FORWARD);
+  return ls_offload_copy (builder, "fetch_parameters", LS_COLLECTIVE_HOST_TO_DEVICE,
+                          shard_of (builder, bytes, experts), LS_PHASE_FORWARD);
 }
 
 void ls_offload_pass (LsBuilder *builder, const char *name, double bytes) {
@@ -85,7 +85,7 @@ void ls_offload_update (LsBuilder *builder, gint64 parameters) {
   ls_offload_pass (builder, "update", (double) parameters * ls_workload_fused_traffic (workload));
   if (ls_offload_fetches (builder))
     return;
-  LsOp op = copy_op (builder, "return_parameters", LS_COLLECTIVE_HOST_TO_DEVICE, bytes,
-                     LS_PHASE_OPTIMIZER);
+  LsOp op = ls_offload_copy (builder, "return_parameters", LS_COLLECTIVE_HOST_TO_DEVICE, bytes,
+                             LS_PHASE_OPTIMIZER);
   ls_builder_wait (builder, ls_builder_add (builder, LS_ROLE_OFFLOAD, &op));
 }

@@ -28,6 +28,9 @@ gboolean ls_offload_fetches (const LsBuilder *builder);
 guint ls_offload_shards (const LsBuilder *builder, gboolean experts);
 gboolean ls_offload_has_copies (const LsBuilder *builder, gboolean experts);
 
+/* A copy between the device and its host; waiting for it is exposed_offload. */
+LsOp ls_offload_copy (LsBuilder *builder, const char *name, LsCollectiveOp what, gint64 bytes,
+                      LsPhaseName phase);
 /* The rank's shard of reduced gradients, `bytes` before they are scattered, to the host. */
 LsOp ls_offload_drain (LsBuilder *builder, gint64 bytes, gboolean experts);
 /* The rank's shard of parameters, `bytes` when they are gathered, to the device. */

@@ -24,6 +24,8 @@ char *ls_recompute_text (const LsRecompute *recompute) {
   if (recompute->mode != LS_RECOMPUTE_NONE && recompute->layers != G_MAXINT64)
     g_string_append_printf (text, ", the first %" G_GINT64_FORMAT " layers of each stage",
                             recompute->layers);
+  if (recompute->offload)
+    g_string_append (text, ", inputs on the host");
   if (recompute->fitted)
     g_string_append (text, " (chosen by mode fit)");
   return g_string_free (text, FALSE);

@@ -72,7 +72,8 @@ static void add_applicable (LsSummary *summary, const LsWorkload *workload) {
   applies[LS_PART_EXPOSED_CONTEXT] = layout->context > 1;
   applies[LS_PART_EXPOSED_EXPERT] = ls_workload_has_experts (workload) && layout->expert > 1;
   applies[LS_PART_STRAGGLER_WAIT] = layout->ranks > 1;
-  applies[LS_PART_EXPOSED_OFFLOAD] = workload->zero.offload != LS_OFFLOAD_NONE;
+  applies[LS_PART_EXPOSED_OFFLOAD] =
+      workload->zero.offload != LS_OFFLOAD_NONE || workload->recompute.offload;
   applies[LS_PART_INPUT] = workload->input.threads > 0;
   for (guint part = 0; part < LS_N_PARTS; part++)
     applies[part] = applies[part] || summary->parts_s[part] > 0;
@@ -148,8 +149,8 @@ static void add_host_memory (LsSummary *summary, const LsJobRun *run) {
   LsMemorySummary *memory = &summary->memory;
 
   for (guint i = 0; i < run->job->n_kinds; i++) {
-    const LsStaticMemory host = ls_memory_host (run->workload, run->job->kinds[i].stage);
-    const gint64 bytes = host.parameters_bytes + host.gradients_bytes + host.optimizer_bytes;
+    const LsRankKind *kind = &run->job->kinds[i];
+    const gint64 bytes = ls_memory_host_bytes (run->workload, kind->stage_index, kind->stage);
 
     memory->host_bytes = MAX (memory->host_bytes, bytes);
   }

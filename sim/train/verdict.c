@@ -167,10 +167,12 @@ static gboolean is_close (const LsMemoryEstimate *e) {
 static void append_host (GString *text, const LsMemoryEstimate *e) {
   if (e->host_bytes == 0)
     return;
-  g_string_append_printf (
-      text,
-      "; in the host's memory: parameters %.1f, gradients %.1f, optimizer %.1f GB of this rank",
-      GB (e->host.parameters_bytes), GB (e->host.gradients_bytes), GB (e->host.optimizer_bytes));
+  g_string_append_printf (text,
+                          "; in the host's memory: parameters %.1f, gradients %.1f, optimizer "
+                          "%.1f, activations %.1f GB "
+                          "of this rank",
+                          GB (e->host.parameters_bytes), GB (e->host.gradients_bytes),
+                          GB (e->host.optimizer_bytes), GB (e->host_activations_bytes));
   if (e->host_capacity_bytes > 0)
     g_string_append_printf (text, ", %.1f of its share of %.1f GB%s", GB (e->host_bytes),
                             GB (e->host_capacity_bytes),

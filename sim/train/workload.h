@@ -38,7 +38,9 @@ typedef struct {
   gint64 every;  /* k: one kept input per k layers; LS_RECOMPUTE_SQRT: by the square-root rule */
   gint64 layers; /* how many layers of each stage are recomputed; the rest keep all */
   char **operations; /* of selective, names of forward operations; NULL: the attention core */
-  gboolean fitted;   /* chosen by mode fit */
+  gboolean offload;  /* inputs that are kept go to the memory of the host, */
+  gboolean offload_overlap; /* beside compute */
+  gboolean fitted;          /* chosen by mode fit */
 } LsRecompute;
 
 /* k = round (sqrt (layers that are recomputed together)). source: Chen et al. 2016 (arXiv 1604.06174). */

@@ -473,6 +473,22 @@ const LsConfigKey ls_workload_keys[] = {
          "operations of a layer, by their names in the trace, whose outputs are dropped and made "
          "again: [norm1, norm2, gelu]; the attention core if not given"},
 
+    {.path = W "recompute.offload",
+     .type = LS_CONFIG_BOOLEAN,
+     .default_text = "false",
+     .source = "DeepSpeed",
+     .when = "only with recompute.mode full and unit block",
+     .meaning =
+         "inputs of layers that are kept go to the memory of the host in the forward pass and "
+         "come back before the backward (DeepSpeed's cpu_checkpointing)"},
+    {.path = W "recompute.offload_overlap",
+     .type = LS_CONFIG_BOOLEAN,
+     .when = "only with recompute.offload",
+     .meaning =
+         "those copies run beside compute, one segment ahead; of the generation if not given: "
+         "DeepSpeed waits for them (its checkpointing.py copies with .to (device)), others "
+         "do not"},
+
     /* Optimizer and updates. */
     {.path = W "optimizer", .type = LS_CONFIG_MAP, .word = "kind", .meaning = "the optimizer"},
     {.path = W "optimizer.kind",

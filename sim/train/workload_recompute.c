@@ -87,6 +87,28 @@ static void fit_recompute (LsWorkloadReader *r) {
   ls_recompute_fit (r->workload, gpus);
 }
 
+static void read_offload (LsWorkloadReader *r) {
+  static const char *const key = W "recompute.offload", *const overlap =
+                                                            W "recompute.offload_overlap";
+  LsRecompute *recompute = &r->workload->recompute;
+
+  recompute->offload = ls_config_get_bool (r->config, key);
+  if (!recompute->offload) {
+    ls_reader_no_effect (r, overlap, "only with recompute.offload");
+    return;
+  }
+  if (recompute->mode != LS_RECOMPUTE_FULL || recompute->unit != LS_RECOMPUTE_UNIT_BLOCK) {
+    recompute->offload = FALSE;
+    ls_reader_fault (
+        r, key,
+        "only inputs of recomputed layers go to the host: needs recompute.mode full and "
+        "recompute.unit block");
+  }
+  recompute->offload_overlap = ls_reader_has (r, overlap)
+                                   ? ls_config_get_bool (r->config, overlap)
+                                   : !r->workload->software->deepspeed_copies;
+}
+
 void ls_reader_recompute (LsWorkloadReader *r) {
   LsRecompute *recompute = &r->workload->recompute;
   const char *const layers = W "recompute.layers", *const every = W "recompute.every";
@@ -106,6 +128,7 @@ void ls_reader_recompute (LsWorkloadReader *r) {
     ls_reader_no_effect (r, every, "only with recompute.mode full");
   }
   read_operations (r);
+  read_offload (r);
   if (recompute->mode == LS_RECOMPUTE_FIT)
     ls_reader_no_effect (r, layers, "recompute.mode fit chooses the layers");
   if (recompute->mode == LS_RECOMPUTE_NONE)

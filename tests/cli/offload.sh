@@ -8,7 +8,7 @@ example=$SOURCE_DIR/workloads/memory/offload.yaml
 run 0 check "$example" --memory
 empty err
 says out "in the memory of the host, of each rank"
-says out "20.57 GB     123.4 GB       144 GB     1.649 TB"
+says out "20.57 GB     123.4 GB          0 B       144 GB     1.649 TB"
 run 3 check "$example" --set workload.zero.offload=none
 says err "would fit with workload.zero.offload=optimizer ("
 run 3 check "$example" --set 'workload.zero={stage: 0, offload: none}'
@@ -61,6 +61,30 @@ grep -q 'fetch_parameters.*host_copy.*offload.*backward' out || fail "no fetch f
 grep -q 'fetch_parameters.*host_copy.*offload.*forward' out || fail "no fetch for the forward pass"
 grep -q 'offload_gradients.*host_copy.*offload.*backward' out || fail "no gradients on their way to the host"
 grep -q 'update.*host_work.*offload.*optimizer' out || fail "no update on the host"
+
+# Inputs of recomputed layers: the shipped example fits with offload only. 80 layers of 131072 / 8 tokens of 8192 values of
+# 2 bytes are 21.47 GB.
+inputs=$SOURCE_DIR/workloads/memory/activations.yaml
+run 0 check "$inputs" --memory
+empty err
+says out "0 B          0 B          0 B     21.47 GB     21.47 GB"
+run 3 check "$inputs" --memory --set workload.recompute.offload=false
+# Copies are noted one by one; with a trace and without a step takes the same time. DeepSpeed waits for each copy.
+full="--set workload.zero={stage:\ 1,\ offload:\ none} --set workload.recompute={mode:\ full,\ offload:\ true}"
+eval "run 0 run small.yaml --set trace.level=ops $full -o inputs.db"
+run 0 query inputs.db "SELECT name, kind, phase, count(*) FROM events WHERE rank = 0 AND axis = 'offload' GROUP BY 1"
+grep -q 'offload_activations.*host_copy.*forward *4' out || fail "not one copy out for each layer"
+grep -q 'fetch_activations.*host_copy.*backward *4' out || fail "not one copy back for each layer"
+step() {
+  eval "run 0 run small.yaml --json $full ${1:-}"
+  tr ',{}' '\n' <out | sed -n 's/.*"step_time_s": //p' | head -n 1
+}
+[ "$(step)" = "$(step "--set trace.level=ops -o again.db")" ] || fail "a trace changes the time of a step"
+[ "$(step "--set workload.software=megatron-deepspeed")" = \
+  "$(step "--set workload.software=megatron-deepspeed --set workload.recompute.offload_overlap=false")" ] ||
+  fail "DeepSpeed does not wait for its copies"
+run 0 check small.yaml --set workload.recompute.offload_overlap=true
+says err "workload.recompute.offload_overlap has no effect here; only with recompute.offload"
 
 # Quantised gathers: 1 + 1 + 4 bytes per parameter instead of 2 + 2 + 4 (fp32 gradients); nowhere else an effect.
 run 0 check small.yaml --set workload.zero.quantized_weights=true
