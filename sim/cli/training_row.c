@@ -345,6 +345,11 @@ static void read_precision (const Reader *reader, LsTrainingRow *out) {
    * source: torchao/float8/config.py, Float8LinearConfig. */
   if (of_torchtitan (reader) && g_str_equal (out->compute_format, "fp8"))
     out->scaling = says (reader, "precision", "rowwise") ? "row" : "current";
+  /* Transformer Engine's Float8CurrentScaling, by Megatron-Core's name for it. */
+  else if (g_str_equal (out->compute_format, "fp8") &&
+           (says (reader, "other_config", "fp8_recipe=tensorwise") ||
+            says (reader, "precision", "fp8-cs")))
+    out->scaling = "current";
   if (out->scaling != NULL && g_str_equal (out->scaling, "row"))
     out->compute_format = "fp8_e4m3";
   /* Performance recipes of NeMo 2 and Megatron-Bridge reduce and keep gradients in 16 bits. */

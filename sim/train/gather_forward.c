@@ -1,19 +1,19 @@
 /* Gathers beside the next forward pass; see gather_forward.h.
  *
- * Of a chunk with more than a bucket the stream of gathers has, with k segments to a bucket and c collectives for each:
+ * Of a chunk in which a bucket starts, the stream of gathers has c operations for each of its segments: for the first of
+ * a bucket its collectives, filled up with operations that are nothing where it has fewer, for the others c times
+ * nothing. So operation c s + c - 1 of the chunk ends what segment s needs, and that is counted from the first loop of
+ * the chunk, which steps by c: ordinals run through loops.
  *
- *   c x gather | (k - 1) x [c x nothing] | (n/k - 1) x [c x gather | (k - 1) x [c x nothing]] | the rest alike
+ *   head | first whole bucket | (whole - 1) x [c x gather | (k - 1) x [c x nothing]] | tail
  *
- * so that operation c s + c - 1 of the chunk ends what segment s needs. Waits count from the first loop of the chunk:
- * ordinals run through loops.
+ * where the others are 1 x [c x gather] | (n - 1) x [c x nothing], or n x [c x nothing] of a bucket that has started.
  */
 #include "train/gather_forward.h"
 
 #include "base/assert.h"
+#include "train/gather_buckets.h"
 #include "train/gather_program.h"
-
-/* A loop map's step has 8 bits. */
-#define MAX_SEGMENTS_PER_BUCKET 127
 
 /* The last compute operation before the first segment of a bucket. The next bucket starts when it has ended: it is in
  * the same stream as this one, so not before compute has what it waits for here. */
@@ -29,24 +29,36 @@ typedef struct {
   LsLoopMap segment;
 } Head;
 
+/* A bucket that chunks may share. */
+typedef struct {
+  LsShared bytes;
+  gboolean started;
+} Bucket;
+
 struct LsGatherForward {
   GPtrArray *done; /* LsChunks: parts whose first forward has been written */
-  gboolean active; /* one is being written */
+  gboolean active; /* one is being written: */
+  GArray *cuts;    /* LsBucketCut of its chunks */
+  GArray *buckets; /* Bucket: shared ones */
+  guint kinds;     /* of collectives: dense, experts */
   Start newest;    /* of the newest bucket; at first the start of the step */
-  gint64 covered;  /* bytes of chunks to come that the newest bucket holds as well */
-  /* Of the chunk that is being written. */
+  /* Of the chunk that is being written, in which a bucket starts or several do. */
   gboolean waits; /* its segments do, one by one: */
+  guint each;     /* operations for each; */
   LsMark target;  /* for this, */
-  LsLoopMap map;  /* in the iteration of its loop, if it is in one, that their number says */
-  Head heads[2];  /* of buckets after its first */
+  LsLoopMap map;  /* in the iteration of its loop that their number says */
+  gint64 at;      /* the next segment */
+  gint64 last;    /* first segment of the newest bucket that starts here; -1: none yet */
+  Head heads[3];  /* of the buckets after the first one that starts here */
   guint n_heads;
-  gint64 last; /* first segment of its last bucket */
 };
 
 LsGatherForward *ls_gather_forward_new (void) {
   LsGatherForward *state = g_new0 (LsGatherForward, 1);
 
   state->done = g_ptr_array_new ();
+  state->cuts = g_array_new (FALSE, TRUE, sizeof (LsBucketCut));
+  state->buckets = g_array_new (FALSE, TRUE, sizeof (Bucket));
   return state;
 }
 
@@ -54,6 +66,8 @@ void ls_gather_forward_free (LsGatherForward *state) {
   if (state == NULL)
     return;
   g_ptr_array_unref (state->done);
+  g_array_unref (state->cuts);
+  g_array_unref (state->buckets);
   g_free (state);
 }
 
@@ -66,25 +80,23 @@ static LsShared bytes_of (const LsBuilder *builder, const LsChunk *chunk, gint64
                                   plan->narrow_parameters, segments * chunk->size);
 }
 
-static gint64 total (const LsBuilder *builder, const LsChunk *chunk) {
-  const LsShared bytes = bytes_of (builder, chunk, chunk->segments);
+/* Of one segment, as its reduction counts them. */
+static gint64 gradients_of (const LsBuilder *builder, const LsChunk *chunk) {
+  const LsShared shared =
+      ls_builder_shared (builder, chunk->plan->parameters, chunk->plan->expert_parameters);
 
-  return bytes.dense + bytes.experts;
+  return ls_builder_reduce_bytes (builder, (shared.dense + shared.experts) * chunk->size);
+}
+
+/* What is noted down has no segments to wait by: one bucket. */
+static gint64 bucket_of (const LsBuilder *builder) {
+  return builder->script != NULL ? G_MAXINT64 / 4
+                                 : MIN (ls_builder_bucket_bytes (builder), G_MAXINT64 / 4);
 }
 
 static LsShared part_of (LsShared bytes, gint64 part, gint64 parts) {
   return (LsShared){bytes.dense * (part + 1) / parts - bytes.dense * part / parts,
                     bytes.experts * (part + 1) / parts - bytes.experts * part / parts};
-}
-
-/* A bucket holds as many parameters as gradients. */
-static gint64 bucket_of (const LsBuilder *builder) {
-  const gint64 bytes = ls_builder_bucket_bytes (builder);
-
-  /* What is noted down has no segments to wait by. */
-  if (bytes == G_MAXINT64 || builder->script != NULL)
-    return G_MAXINT64;
-  return MAX (ls_builder_gather_bytes (builder, bytes / ls_builder_reduce_bytes (builder, 1)), 1);
 }
 
 /* --- operations ----------------------------------------------------------------------------- */
@@ -93,10 +105,18 @@ static guint stream_of (LsBuilder *builder) {
   return ls_builder_stream (builder, LS_ROLE_GATHER, LS_LEVEL_STEP + 1);
 }
 
-/* Appends the collectives of `bytes` in `parts`; *first and *last of them. Returns how many. */
-static guint add_gathers (LsBuilder *builder, LsShared bytes, gint64 parts, LsMark *first,
-                          LsMark *last) {
-  const guint stream = stream_of (builder);
+static LsMark add_nothing (LsBuilder *builder, guint n) {
+  const LsOp op = ls_builder_memory (builder, "in_bucket");
+  LsMark mark = {0};
+
+  for (guint i = 0; i < n; i++)
+    mark = ls_program_add (builder->program, stream_of (builder), &op);
+  return mark;
+}
+
+/* The collectives of `bytes` in `parts`, and nothing up to what a segment has; returns the last, *first is the first. */
+static LsMark add_gathers (LsBuilder *builder, LsShared bytes, gint64 parts, LsMark *first) {
+  LsMark last = {0};
   guint n = 0;
 
   for (gint64 part = 0; part < 2 * parts; part++) {
@@ -107,26 +127,12 @@ static guint add_gathers (LsBuilder *builder, LsShared bytes, gint64 parts, LsMa
       continue;
     LsOp op = ls_gather_op (builder, size, experts);
     op.phase = LS_PHASE_FORWARD;
-    *last = ls_program_add (builder->program, stream, &op);
+    last = ls_program_add (builder->program, stream_of (builder), &op);
     if (n++ == 0)
-      *first = *last;
+      *first = last;
   }
-  return n;
-}
-
-/* `n` operations that are nothing for each of `segments`; returns the last. */
-static LsMark add_nothing (LsBuilder *builder, gint64 segments, guint n) {
-  const guint stream = stream_of (builder);
-  const LsOp op = ls_builder_memory (builder, "in_bucket");
-  LsMark mark = {0};
-
-  if (segments == 0)
-    return mark;
-  ls_program_repeat (builder->program, stream, segments);
-  for (guint i = 0; i < n; i++)
-    mark = ls_program_add (builder->program, stream, &op);
-  ls_program_end_repeat (builder->program, stream);
-  return mark;
+  LS_REQUIRE (n > 0 && n <= builder->forward->each, "%u collectives", n);
+  return n < builder->forward->each ? add_nothing (builder, builder->forward->each - n) : last;
 }
 
 /* `waiter`, a gather, waits for the end of `start` in the first micro-batch, in the segment that `segment` says. */
@@ -140,88 +146,110 @@ static void wait_for_start (LsBuilder *builder, LsMark waiter, const Start *star
   ls_program_wait (builder->program, waiter, start->mark, maps, depth);
 }
 
-static void wait_for_newest (LsBuilder *builder, LsMark waiter) {
-  const Start *newest = &builder->forward->newest;
-
-  wait_for_start (builder, waiter, newest, LS_LOOP_AT (newest->segment));
-}
-
-/* --- buckets -------------------------------------------------------------------------------- */
-
-/* Bytes of this chunk and the ones after it that one bucket holds whole; 0: not even this one. */
-static LsShared whole_chunks (const LsBuilder *builder, const LsChunk *chunk) {
-  const LsChunk *end = builder->current->chunk + builder->current->n;
-  const gint64 bucket = bucket_of (builder);
-  LsShared sum = {0, 0};
-
-  for (; chunk < end; chunk++) {
-    const LsShared more = bytes_of (builder, chunk, chunk->segments);
-    if (more.dense + more.experts > bucket - sum.dense - sum.experts)
-      break;
-    sum = (LsShared){sum.dense + more.dense, sum.experts + more.experts};
-  }
-  return sum;
-}
-
-/* One bucket for whole chunks, of which this is the first: compute waits before its loop. */
-static void share_bucket (LsBuilder *builder, LsShared bytes) {
-  LsMark first = {0}, last = {0};
-
-  add_gathers (builder, bytes, 1, &first, &last);
-  wait_for_newest (builder, first);
-  ls_builder_wait (builder, last);
-}
-
 static void put_head (LsGatherForward *state, LsMark mark, LsLoopMap segment) {
   LS_REQUIRE (state->n_heads < G_N_ELEMENTS (state->heads));
   state->heads[state->n_heads++] = (Head){mark, segment};
 }
 
-/* Buckets of `k` segments each, all but the first and the rest in a loop. */
-static void fill_buckets (LsBuilder *builder, const LsChunk *chunk, gint64 k, gint64 parts) {
+/* A bucket starts with the next segment: after compute has come to the one before. */
+static void start_bucket (LsBuilder *builder, LsMark first) {
   LsGatherForward *state = builder->forward;
-  const gint64 n = chunk->segments, rest = n % k, looped = n / k - 1;
-  LsMark first = {0}, last = {0}, nothing;
 
-  const guint c = add_gathers (builder, bytes_of (builder, chunk, k), parts, &first, &last);
-  wait_for_newest (builder, first);
-  nothing = add_nothing (builder, k - 1, c);
-  state->target = nothing.valid ? nothing : last;
-  state->map = (LsLoopMap){(gint8) builder->section_depth, 1, -1};
-  if (looped > 0) {
-    guint level = ls_program_repeat (builder->program, stream_of (builder), looped);
-    add_gathers (builder, bytes_of (builder, chunk, k), parts, &first, &last);
-    add_nothing (builder, k - 1, c);
-    ls_program_end_repeat (builder->program, stream_of (builder));
-    put_head (state, first, (LsLoopMap){(gint8) level, (gint8) k, -1});
-    if (k == 1)
-      state->target = last;
-  }
-  if (rest > 0) {
-    add_gathers (builder, bytes_of (builder, chunk, rest), parts, &first, &last);
-    add_nothing (builder, rest - 1, c);
-    put_head (state, first, LS_LOOP_AT (looped * k - 1));
-  }
-  state->last = rest > 0 ? n - rest : n - k;
-  state->waits = TRUE;
+  if (state->last < 0)
+    wait_for_start (builder, first, &state->newest, LS_LOOP_AT (state->newest.segment));
+  else
+    put_head (state, first, LS_LOOP_AT (state->last - 1));
+  state->last = state->at;
 }
 
-static void write_chunk (LsBuilder *builder, const LsChunk *chunk) {
+/* The segments wait for `mark`, the last operation of its loop's iteration, which is the next segment's. */
+static void set_target (LsBuilder *builder, const LsChunk *chunk, LsMark mark) {
   LsGatherForward *state = builder->forward;
-  const gint64 bytes = total (builder, chunk), bucket = bucket_of (builder);
-  const LsShared whole = whole_chunks (builder, chunk);
-  const Start start = {ls_builder_last (builder), builder->section_depth, 0};
 
-  if (whole.dense + whole.experts > 0) {
-    state->covered = whole.dense + whole.experts - bytes;
-    share_bucket (builder, whole);
-    state->newest = start;
+  if (state->target.valid)
     return;
+  state->target = mark;
+  state->map = chunk->segments > 1 ? (LsLoopMap){(gint8) builder->section_depth, 1, -state->at}
+                                   : LS_LOOP_AT (0);
+}
+
+/* --- buckets -------------------------------------------------------------------------------- */
+
+/* The next `n` segments, in one bucket: with its collectives, if it starts here. */
+static void add_segments (LsBuilder *builder, const LsChunk *chunk, gint64 n,
+                          const LsShared *starts, gint64 parts) {
+  LsGatherForward *state = builder->forward;
+  const guint stream = stream_of (builder);
+  gint64 rest = n;
+
+  if (starts != NULL && n > 0) {
+    LsMark first = {0};
+    ls_program_repeat (builder->program, stream, 1);
+    set_target (builder, chunk, add_gathers (builder, *starts, parts, &first));
+    ls_program_end_repeat (builder->program, stream);
+    start_bucket (builder, first);
+    rest--;
+    state->at++;
   }
-  const gint64 of_segment = MAX (bytes / chunk->segments, 1);
-  const gint64 most = MIN ((gint64) chunk->segments, MAX_SEGMENTS_PER_BUCKET);
-  fill_buckets (builder, chunk, CLAMP ((bucket + of_segment - 1) / of_segment, 1, most),
-                MAX (of_segment / bucket, 1));
+  if (rest > 0) {
+    ls_program_repeat (builder->program, stream, rest);
+    set_target (builder, chunk, add_nothing (builder, state->each));
+    ls_program_end_repeat (builder->program, stream);
+  }
+  state->at += rest;
+}
+
+/* Segments of a shared bucket. */
+static void add_shared (LsBuilder *builder, const LsChunk *chunk, gint64 n, guint number) {
+  if (n == 0)
+    return;
+  Bucket *bucket = &g_array_index (builder->forward->buckets, Bucket, number);
+
+  add_segments (builder, chunk, n, bucket->started ? NULL : &bucket->bytes, 1);
+  bucket->started = TRUE;
+}
+
+/* Buckets of the chunk's own after the first of them. */
+static void add_looped (LsBuilder *builder, const LsChunk *chunk, gint64 count, gint64 k,
+                        gint64 parts) {
+  LsGatherForward *state = builder->forward;
+  const guint stream = stream_of (builder);
+  LsMark first = {0};
+
+  if (count < 1)
+    return;
+  const guint level = ls_program_repeat (builder->program, stream, count);
+  add_gathers (builder, bytes_of (builder, chunk, k), parts, &first);
+  if (k > 1) {
+    ls_program_repeat (builder->program, stream, k - 1);
+    add_nothing (builder, state->each);
+    ls_program_end_repeat (builder->program, stream);
+  }
+  ls_program_end_repeat (builder->program, stream);
+  put_head (state, first, (LsLoopMap){(gint8) level, (gint8) k, state->last - 1});
+  state->at += count * k;
+  state->last = state->at - k;
+}
+
+static gboolean is_started (const LsGatherForward *state, gint64 segments, guint number) {
+  return segments == 0 || g_array_index (state->buckets, Bucket, number).started;
+}
+
+static void write_chunk (LsBuilder *builder, const LsChunk *chunk, const LsBucketCut *cut) {
+  LsGatherForward *state = builder->forward;
+  const gint64 k = cut->per_bucket,
+               parts = MAX (gradients_of (builder, chunk) / bucket_of (builder), 1);
+  const Start start = {ls_builder_last (builder), builder->section_depth, -1};
+  const LsShared own = bytes_of (builder, chunk, k);
+
+  state->waits = TRUE;
+  state->each = state->kinds * (guint) parts;
+  add_shared (builder, chunk, cut->head, cut->head_bucket);
+  if (cut->whole > 0)
+    add_segments (builder, chunk, k, &own, parts);
+  add_looped (builder, chunk, cut->whole - 1, k, parts);
+  add_shared (builder, chunk, cut->tail, cut->tail_bucket);
+  LS_REQUIRE (state->at == chunk->segments && state->last >= 0);
   state->newest = start;
 }
 
@@ -229,7 +257,42 @@ static void write_chunk (LsBuilder *builder, const LsChunk *chunk) {
 
 void ls_gather_forward_begin_step (LsBuilder *builder) {
   if (ls_gather_is_ahead (builder))
-    builder->forward->newest = (Start){ls_builder_last (builder), builder->depth, 0};
+    builder->forward->newest = (Start){ls_builder_last (builder), builder->depth, -1};
+}
+
+static void add_to (LsGatherForward *state, const LsBuilder *builder, const LsChunk *chunk,
+                    gint64 segments, guint number) {
+  if (segments == 0)
+    return;
+  Bucket *bucket = &g_array_index (state->buckets, Bucket, number);
+  const LsShared more = bytes_of (builder, chunk, segments);
+
+  bucket->bytes =
+      (LsShared){bucket->bytes.dense + more.dense, bucket->bytes.experts + more.experts};
+}
+
+/* The buckets of the part. */
+static void cut_part (LsBuilder *builder) {
+  LsGatherForward *state = builder->forward;
+  const LsChunks *chunks = builder->current;
+  g_autofree gint64 *segments = g_new (gint64, chunks->n), *bytes = g_new (gint64, chunks->n);
+
+  state->kinds = 1;
+  for (guint i = 0; i < chunks->n; i++) {
+    segments[i] = chunks->chunk[i].segments;
+    bytes[i] = gradients_of (builder, &chunks->chunk[i]);
+    if (bytes_of (builder, &chunks->chunk[i], 1).experts > 0)
+      state->kinds = 2;
+  }
+  g_array_set_size (state->cuts, chunks->n);
+  g_array_set_size (state->buckets, 0);
+  g_array_set_size (state->buckets, ls_buckets_cut (segments, bytes, chunks->n, bucket_of (builder),
+                                                    (LsBucketCut *) (gpointer) state->cuts->data));
+  for (guint i = 0; i < chunks->n; i++) {
+    const LsBucketCut *cut = &g_array_index (state->cuts, LsBucketCut, i);
+    add_to (state, builder, &chunks->chunk[i], cut->head, cut->head_bucket);
+    add_to (state, builder, &chunks->chunk[i], cut->tail, cut->tail_bucket);
+  }
 }
 
 void ls_gather_forward_begin (LsBuilder *builder) {
@@ -239,45 +302,60 @@ void ls_gather_forward_begin (LsBuilder *builder) {
     return;
   g_ptr_array_add (state->done, (gpointer) builder->current);
   state->active = TRUE;
-  state->covered = 0;
+  cut_part (builder);
 }
 
 void ls_gather_forward_end (LsBuilder *builder) {
   builder->forward->active = FALSE;
 }
 
+/* Segments that are noted down do not wait one by one: all of the part is one bucket. */
+static void wait_before (LsBuilder *builder) {
+  LsGatherForward *state = builder->forward;
+  const LsLoopMap maps[] = {LS_LOOP_SAME (LS_LEVEL_STEP), LS_LOOP_AT (0)};
+
+  ls_builder_wait_maps (builder, state->target, maps, G_N_ELEMENTS (maps));
+  state->waits = FALSE;
+  state->last = -1;
+}
+
 void ls_gather_forward_chunk (LsBuilder *builder, const LsChunk *chunk) {
   LsGatherForward *state = builder->forward;
   const LsLabel microbatch = builder->microbatch;
-  const gint64 bytes = state->active ? total (builder, chunk) : 0;
 
   state->waits = FALSE;
   state->n_heads = 0;
-  if (bytes == 0)
+  state->at = 0;
+  state->last = -1;
+  state->target.valid = FALSE;
+  if (!state->active)
     return;
-  if (state->covered > 0) {
-    state->covered -= bytes;
+  const LsBucketCut *cut =
+      &g_array_index (state->cuts, LsBucketCut, (guint) (chunk - builder->current->chunk));
+  /* Nothing starts here: compute has waited for it all. */
+  if (cut->whole == 0 && is_started (state, cut->head, cut->head_bucket) &&
+      is_started (state, cut->tail, cut->tail_bucket))
     return;
-  }
   /* Labels are counted by the loops of their own stream. */
   builder->microbatch = LS_LABEL_NONE;
-  write_chunk (builder, chunk);
+  write_chunk (builder, chunk, cut);
   builder->microbatch = microbatch;
+  if (builder->script != NULL)
+    wait_before (builder);
 }
 
 void ls_gather_forward_begin_segment (LsBuilder *builder) {
   LsGatherForward *state = builder->forward;
-  LsLoopMap maps[LS_MAX_LOOP_DEPTH] = {LS_LOOP_SAME (LS_LEVEL_STEP), state->map};
+  const LsLoopMap maps[] = {LS_LOOP_SAME (LS_LEVEL_STEP), state->map};
 
   if (state->active && state->waits)
-    ls_builder_wait_maps (builder, state->target, maps,
-                          ls_program_depth (builder->program, state->target));
+    ls_builder_wait_maps (builder, state->target, maps, G_N_ELEMENTS (maps));
 }
 
 void ls_gather_forward_end_segment (LsBuilder *builder) {
   LsGatherForward *state = builder->forward;
 
-  if (!state->active || state->n_heads == 0)
+  if (!state->active || (state->n_heads == 0 && state->last <= 0))
     return;
   state->newest = (Start){ls_builder_last (builder), builder->section_depth, state->last - 1};
   for (guint i = 0; i < state->n_heads; i++)

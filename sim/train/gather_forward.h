@@ -6,9 +6,10 @@
  *             so that one is under way beside the compute of the one before. Of n equal buckets of t each, whose
  *             forward takes f each, t + (n - 1) max (0, t - f) is exposed. Later micro-batches find them there.
  *             A step counts the gathers of its own start, the first one too: its time is one period.
- *             Buckets are those of the reductions (zero.bucket), in parameters: as many segments as fill one; a segment
- *             with several in as many equal parts, all of which it waits for. Where the software has buckets on the first stage
- *             only, others gather a part (a stage of the model) in one.
+ *             Buckets are those of the reductions (gather_buckets.h), of the same parameters: as many segments as fill
+ *             zero.bucket, counted from behind. A segment with several is gathered in as many equal parts and waits for
+ *             all. Where the software has buckets on the first stage only, others gather a part (a stage of the model)
+ *             in one.
  *             source: Megatron-Core, param_and_grad_buffer.py (finish_param_sync waits for its bucket and starts
  *             next_param_gather_bucket_group), distributed_data_parallel.py (forward pre-hooks; bucket_size None on
  *             later pipeline stages and model chunks); PyTorch FSDP does so with SHARD_GRAD_OP and
