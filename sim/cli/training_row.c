@@ -37,6 +37,8 @@ static gboolean of_torchtitan (const Reader *reader) {
 }
 
 static gboolean of_nemo (const Reader *reader) {
+  if (says (reader, "model", "lora") && says (reader, "model", "mlperf"))
+    return TRUE; /* NVIDIA's implementation on NVIDIA's accelerators, whatever the container is called */
   /* MLPerf's submissions name the container of the framework: "PyTorch NVIDIA Release 25.09". */
   return says (reader, framework (reader), "nemo") || says (reader, framework (reader), "bridge") ||
          says (reader, framework (reader), "nvidia");
@@ -262,6 +264,39 @@ static gboolean read_published (const Reader *reader, LsTrainingRow *out, GError
          integer (reader, "seq", 1, -1, &out->seq, error);
 }
 
+/* Number behind `word` in the column; `otherwise` if there is none. */
+static gint64 number_behind (const Reader *reader, const char *column, const char *word,
+                             gint64 otherwise) {
+  g_autofree char *folded = g_ascii_strdown (text (reader, column), -1);
+  const char *found = strstr (folded, word);
+  const gint64 number = found ? g_ascii_strtoll (found + strlen (word), NULL, 10) : 0;
+
+  return number > 0 && number < 1000000 ? number : otherwise;
+}
+
+/* Of SQuAD's prompts with their answers, in tokens of Llama. ASSUMED: paragraphs of some 120 words, a question of 10, at
+ * 1.3 tokens a word, and the template; attention, that alone depends on it, is 5 % of what it is unpacked. */
+#define SQUAD_TOKENS 190
+
+/* Adapters. MLPerf's benchmark: rank 16 beside qkv and proj, dropout 0.1, sequences as one document (mlcommons/training,
+ * llama2_70b_lora; NVIDIA's train.py: return_cu_seqlen False), weights initialized in 8 bits (custom_llama.py:
+ * te.fp8_model_init). NeMo's and Megatron-Bridge's performance runs: rank 32 beside qkv, SQuAD packed
+ * (scripts/performance/configs/llama/llama3_llm_finetune.py; peft/lora.py). */
+static void read_lora (const Reader *reader, LsTrainingRow *out) {
+  const gboolean mlperf = says (reader, "model", "mlperf");
+
+  if (!says (reader, "model", "lora") && !says (reader, "other_config", "lora"))
+    return;
+  out->lora_rank = number_behind (reader, "model", "rank", mlperf ? 16 : 32);
+  out->lora_targets = mlperf ? "qkv, proj" : "qkv";
+  out->lora_dropout = mlperf;
+  out->documents = mlperf ? 0 : SQUAD_TOKENS;
+  out->narrow_weights = !says (reader, framework (reader), "nemo 24.");
+  out->narrow_activation = says (reader, "other_config", "fp8_act=1") ||
+                           says (reader, "other_config", "fp8_activation=true");
+  out->exchanges_heads = out->exchanges_heads || mlperf;
+}
+
 static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **error) {
   out->preset = find_published (reader);
   if (out->preset != NULL)
@@ -272,8 +307,6 @@ static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **e
     return skip (error, "a mixture of experts whose sizes are not stated");
   if (says (reader, "framework", "megascale"))
     return skip (error, "MegaScale changes the model (parallel block, sliding window, LAMB)");
-  if (says (reader, "model", "lora") || says (reader, "other_config", "lora"))
-    return skip (error, "LoRA is a later feature");
   if (!integer (reader, "layers", 1, -1, &out->layers, error) ||
       !integer (reader, "hidden", 1, -1, &out->hidden, error) ||
       !integer (reader, "heads", 1, -1, &out->heads, error) ||
@@ -285,6 +318,7 @@ static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **e
   out->tied =
       *text (reader, "tied_embeddings") ? says (reader, "tied_embeddings", "yes") : !out->llama;
   out->learned_positions = !out->llama;
+  read_lora (reader, out);
   /* Megatron's GPT runs train with dropout 0.1; llm-foundry's benchmarks and Llama without. */
   out->dropout = !out->llama && of_megatron (reader);
   return TRUE;
@@ -294,7 +328,7 @@ static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **
   gint64 replica;
 
   /* SimuMax docs/b200/b200_real_repro_guide.md, section 7: cp_comm_type=a2a. */
-  out->exchanges_heads = says (reader, "source", "simumax");
+  out->exchanges_heads = out->exchanges_heads || says (reader, "source", "simumax");
   if (!integer (reader, "cp", 1, 1, &out->cp, error))
     return FALSE;
   if (!integer (reader, "ep", 1, 1, &out->ep, error))
@@ -383,6 +417,10 @@ static gboolean read_recompute (const Reader *reader, LsTrainingRow *out, GError
     return says (reader, "recompute", "every layer")
                ? (out->recompute = "full") != NULL
                : skip (error, "recompute '%s' has no equal", field);
+  /* NVIDIA's implementation of MLPerf's LoRA has no recompute (conf/megatron_gpt_peft_tuning_config.yaml of 5.0; null in
+   * that of 5.1). */
+  if (out->lora_rank > 0 && says (reader, "model", "mlperf"))
+    out->recompute = "none";
   for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
     if (g_ascii_strncasecmp (field, modes[i], strlen (modes[i])) == 0)
       out->recompute = modes[i];
@@ -537,14 +575,15 @@ gboolean ls_training_table (const LsCsv *csv, const char **missing) {
 void ls_training_row_inputs (const LsTrainingRow *row, char **inputs) {
   inputs[LS_INPUT_REST] = g_strdup_printf (
       "%s %s %s %g %d, %s %d ep %d, %d %d %d %d %d %d %d, %d %d %d %d %d, zero %d, sp %d, "
-      "overlap %d %d %s, graphs %d",
+      "overlap %d %d %s, graphs %d, lora %d %s %d",
       row->gpu->name, row->node->name, row->software->name, row->nic_gbit_s,
       (int) row->gpus_per_node, row->preset != NULL ? row->preset->name : "", (int) row->mtp,
       (int) row->ep, (int) row->layers, (int) row->hidden, (int) row->heads, (int) row->kv_heads,
       (int) row->ffn, (int) row->vocab, (int) row->seq, row->gated, row->tied,
       row->learned_positions, row->llama, row->dropout, (int) row->zero_stage,
       row->sequence_parallel, row->overlap, row->overlap_gather, row->tensor_overlap,
-      row->cuda_graphs);
+      row->cuda_graphs, (int) row->lora_rank, row->lora_targets != NULL ? row->lora_targets : "",
+      row->narrow_activation);
   inputs[LS_INPUT_VIRTUAL] = g_strdup_printf ("%d", (int) row->virtual_stages);
   inputs[LS_INPUT_GLOBAL_BATCH] = g_strdup_printf ("%d", (int) row->global_batch);
   inputs[LS_INPUT_MICRO_BATCH] = g_strdup_printf ("%d", (int) row->micro_batch);

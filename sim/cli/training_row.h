@@ -45,7 +45,13 @@ typedef struct {
       *preset;        /* a published model whose name gives what columns leave out; or NULL */
   gint64 mtp;         /* its blocks of multi-token prediction */
   gint64 dense_first; /* of its experts, where the row says otherwise; -1: as the preset */
-  gint64 ep;          /* expert ranks */
+  gint64 lora_rank;   /* adapters beside frozen maps; 0: all parameters are trained */
+  const char *lora_targets;
+  gboolean lora_dropout;
+  gint64 documents;           /* tokens of those packed into a sequence; 0: one */
+  gboolean narrow_weights;    /* frozen maps are stored as they are multiplied */
+  gboolean narrow_activation; /* the input of the MLP's activation is kept in 8 bits */
+  gint64 ep;                  /* expert ranks */
   gboolean gated, tied, learned_positions, llama, dropout;
   gint64 virtual_stages; /* per device; 0: interleaved, with how many is not said */
   gint64 tp, pp, dp, cp;

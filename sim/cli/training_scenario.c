@@ -19,6 +19,10 @@ double ls_training_row_flops (const LsTrainingRow *row, const LsWorkload *worklo
   case LS_FLOPS_MODEL:
     break;
   }
+  /* Attention inside documents, in full (NVIDIA Megatron-Bridge, training/utils/flop_utils.py: avg_seqlen2). */
+  if (row->documents > 0)
+    return ls_model_training_flops (workload->model, row->global_batch * row->seq / row->documents,
+                                    row->documents);
   return ls_workload_model_flops (workload);
 }
 
@@ -60,6 +64,16 @@ static void append_model (GString *yaml, const LsTrainingRow *row) {
   g_string_append_printf (yaml, "    tied_embeddings: %s\n    biases: %s\n    dropout: %s\n",
                           row->tied ? "true" : "false", row->llama ? "false" : "true",
                           row->dropout ? "true" : "false");
+  if (row->lora_rank > 0)
+    g_string_append_printf (yaml, "    lora: {rank: %d, targets: [%s], dropout: %s}\n",
+                            (int) row->lora_rank, row->lora_targets,
+                            row->lora_dropout ? "0.1" : "0");
+}
+
+/* What is stored narrow beside adapters. */
+static char *frozen_of (const LsTrainingRow *row) {
+  return g_strconcat (row->lora_rank > 0 && row->narrow_weights ? ", frozen: compute" : "",
+                      row->narrow_activation ? ", activation_input: fp8_e4m3" : "", NULL);
 }
 
 /* FSDP keeps fp32 parameters and no other master copy, or, "pure", everything in 16 bits. */
@@ -73,6 +87,7 @@ static void append_precision (GString *yaml, const LsTrainingRow *row) {
   g_autofree char *compute_and_scaling =
       row->scaling != NULL ? g_strconcat (format, ", scaling: ", row->scaling, NULL)
                            : g_strdup (format);
+  g_autofree char *frozen = frozen_of (row);
 
   if (row->pure_16_bit)
     g_string_append_printf (
@@ -87,9 +102,9 @@ static void append_precision (GString *yaml, const LsTrainingRow *row) {
                             "communication: %s}\n",
                             compute_and_scaling, row->fp32_reduce ? "fp32" : wide);
   else if (row->half_gradients)
-    g_string_append_printf (yaml, "  precision: {preset: %s, gradients: %s%s}\n",
+    g_string_append_printf (yaml, "  precision: {preset: %s, gradients: %s%s%s}\n",
                             compute_and_scaling, wide,
-                            row->narrow_parameters ? ", parameters: compute" : "");
+                            row->narrow_parameters ? ", parameters: compute" : "", frozen);
   else if (row->fp32_reduce)
     g_string_append_printf (yaml,
                             "  precision: {preset: %s, gradients: fp32, communication: fp32}\n",
@@ -141,8 +156,11 @@ char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const 
                             row->software->name);
   else
     g_string_append_printf (yaml, "  software: %s\n", row->software->name);
-  g_string_append_printf (yaml, "  batch: {global: %d, micro: %d, seq_len: %d}\n",
+  g_string_append_printf (yaml, "  batch: {global: %d, micro: %d, seq_len: %d",
                           (int) row->global_batch, (int) micro_batch, (int) row->seq);
+  if (row->documents > 0)
+    g_string_append_printf (yaml, ", documents: %d", (int) row->documents);
+  g_string_append (yaml, "}\n");
   g_string_append_printf (yaml, "  parallel: {tensor: %d, pipeline: %d, sequence_parallel: %s",
                           (int) row->tp, (int) row->pp, row->sequence_parallel ? "true" : "false");
   if (!g_str_equal (row->tensor_overlap, "auto"))

@@ -287,27 +287,50 @@ static void forward_attention (Block *k) {
   forward_add (k, "attention_dropout", "attention_add");
 }
 
+/* Keeps `elements` of the activation's input, or fetches them, where they are kept narrower than they are made.
+ * source: megatron/core/fusions/fused_bias_swiglu.py (fp8_input_store: a cast before saving, and one back). */
+static void convert_input (Block *k, gint64 elements, gboolean store) {
+  const LsPrecision *p = &k->b.workload->precision;
+  const double size = ls_format_size (p->activation_input);
+  LsLayerOp *op = NULL;
+
+  if (!p->activation_input_used)
+    return;
+  op = ls_layer_add_kernel (
+      &k->b, store ? "store_activation_input" : "restore_activation_input", LS_KIND_ELEMENTWISE,
+      ls_kernel_stream (&k->b.device,
+                        (gint64) ((double) elements * (size + (double) k->b.element_bytes)),
+                        2.0 * (double) elements));
+  if (store)
+    op->saved_bytes = (gint64) ((double) elements * size);
+  else
+    op->workspace_bytes = ls_layer_bytes (&k->b, elements);
+}
+
+/* What the activation itself keeps of its input. */
+static void keep_input (const Block *k, LsLayerOp *op, gint64 elements) {
+  if (!k->b.workload->precision.activation_input_used)
+    op->saved_input_bytes = op->saved_bytes = ls_layer_bytes (&k->b, elements);
+}
+
 void ls_block_activation (Block *k) {
   const LsSoftware *software = k->b.workload->software;
   const gint64 elements = k->b.tokens * k->f;
   LsLayerOp *op = NULL;
 
   if (k->t->gated && software->fused_bias_gelu) {
-    op = ls_layer_add_pass (&k->b, "swiglu", elements, 2, 1);
-    op->saved_input_bytes = op->saved_bytes = ls_layer_bytes (&k->b, 2 * elements);
+    keep_input (k, ls_layer_add_pass (&k->b, "swiglu", elements, 2, 1), 2 * elements);
   } else if (k->t->gated) {
-    op = ls_layer_add_pass (&k->b, "silu", elements, 1, 1);
     /* Both halves of what mlp_up made, of which the gate reads the other one. */
-    op->saved_input_bytes = op->saved_bytes = ls_layer_bytes (&k->b, 2 * elements);
+    keep_input (k, ls_layer_add_pass (&k->b, "silu", elements, 1, 1), 2 * elements);
     op = ls_layer_add_pass (&k->b, "gate", elements, 2, 1);
     op->saved_input_bytes = op->saved_bytes = ls_layer_bytes (&k->b, elements);
   } else {
     if (k->t->biases && !software->fused_bias_gelu)
       ls_layer_add_pass (&k->b, "bias", elements, 1, 1);
-    op = ls_layer_add_pass (&k->b, "gelu", elements, 1, 1);
-    op->saved_bytes = ls_layer_bytes (&k->b, elements);
-    op->saved_input_bytes = op->saved_bytes;
+    keep_input (k, ls_layer_add_pass (&k->b, "gelu", elements, 1, 1), elements);
   }
+  convert_input (k, k->t->gated ? 2 * elements : elements, TRUE);
 }
 
 /* Experts that every token passes: an MLP on the input that the router has kept. */
@@ -398,6 +421,7 @@ void ls_block_activation_grad (Block *k) {
   const gint64 elements = k->b.tokens * k->f;
   LsLayerOp *op = NULL;
 
+  convert_input (k, k->t->gated ? 2 * elements : elements, FALSE);
   if (k->t->gated && software->fused_bias_gelu) {
     op = ls_layer_add_pass (&k->b, "swiglu_grad", elements, 3, 2);
   } else if (k->t->gated) {

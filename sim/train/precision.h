@@ -65,6 +65,9 @@ typedef struct {
   LsFormat gradients;  /* accumulated gradients */
   LsFormat master;     /* the optimizer's own copy of the parameters, beside `parameters` */
   gboolean master_used;
+  LsFormat activation_input; /* that the MLP's activation keeps for its backward pass, */
+  gboolean
+      activation_input_used; /* made and read by passes of their own; else as the activations */
   LsFormat frozen;        /* linear maps of blocks that are not trained, as they stay in memory */
   LsFormat optimizer;     /* each moment */
   LsFormat communication; /* gradients while they are reduced */

@@ -18,6 +18,7 @@ static const char *const precision_words[] = {"fp32",     "tf32",     "fp16",  "
 static const char *const activation_formats[] = {"fp32", "fp16", "bf16", NULL};
 static const char *const storage_formats[] = {"fp32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", NULL};
 static const char *const parameter_formats[] = {"fp32", "fp16", "bf16", "compute", NULL};
+static const char *const narrow_formats[] = {"fp8_e4m3", "fp8_e5m2", NULL};
 static const char *const frozen_formats[] = {"fp32",  "fp16",  "bf16",    "fp8_e4m3",
                                              "mxfp8", "nvfp4", "compute", NULL};
 static const char *const storage_or_none[] = {"fp32", "fp16", "bf16", "none", NULL};
@@ -94,6 +95,14 @@ const LsConfigKey ls_workload_keys[] = {
      .when = "only with a precision.compute of 8 or 4 bits",
      .meaning =
          "format of activations, and of all that is no linear map of a block; bf16 if not given"},
+    {.path = W "precision.activation_input",
+     .type = LS_CONFIG_WORD,
+     .choices = narrow_formats,
+     .when = "only with transformers",
+     .meaning =
+         "format in which the MLP's activation keeps its input for the backward pass, with a "
+         "pass each to make and to read it (Megatron-Core's "
+         "activation_func_fp8_input_store); as the activations if not given"},
     {.path = W "precision.scaling",
      .type = LS_CONFIG_WORD,
      .choices = fp8_recipes,

@@ -136,6 +136,8 @@ static void read_precision (LsWorkloadReader *r) {
     p.parameters = read_format (r, parameters, p.parameters);
   read_narrow (r, &p);
   read_frozen (r, &p);
+  p.activation_input_used = ls_reader_has (r, W "precision.activation_input");
+  p.activation_input = read_format (r, W "precision.activation_input", p.compute);
   p.gradients = read_format (r, W "precision.gradients", p.gradients);
   if (ls_reader_has (r, W "precision.master")) {
     p.master_used = !ls_config_is_word (r->config, W "precision.master", "none");
