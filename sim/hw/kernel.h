@@ -42,6 +42,8 @@ typedef struct {
       window; /* under a causal mask: keys that a query sees, its own with them; 0: all. Flash kernels walk no
                      * others; the older chain makes all scores and masks them */
   gboolean dropout; /* unfused kernels then make another pass and keep a mask */
+  /* Scale, mask and softmax one by one in fp32, where the fused softmax kernel does not take the shape. */
+  gboolean plain_softmax;
   LsFormat format;
 } LsAttentionShape;
 
@@ -62,6 +64,10 @@ LsKernelCost ls_kernel_matmul (const LsDevice *device, const LsMatmul *shape);
 /* The fraction of the device's dense peak that a matmul reaches (0..1). */
 double ls_kernel_matmul_efficiency (const LsDevice *device, const LsMatmul *shape);
 
+/* Does Megatron's fused softmax kernel take the shape? It works on four rows of as many heads at a time, and on 17 to 4096
+ * keys. source: fused_softmax.py, FusedScaleMaskSoftmax.is_kernel_available() and forward_torch_softmax(), of Megatron-LM
+ * 2021-22 and bigscience-workshop/Megatron-DeepSpeed @038bddc (2048 keys before 2022). */
+gboolean ls_kernel_fused_softmax_takes (const LsAttentionShape *shape);
 /* Scores, softmax and weighting. Flash kinds are one kernel forward and one (with its own recompute of
  * the scores) backward; others are two batched matmuls and the softmax passes, backward four. */
 LsKernelCost ls_kernel_attention (const LsDevice *device, LsAttention attention,

@@ -176,6 +176,45 @@ static ScorePasses score_passes (LsAttention attention, gboolean dropout, LsPass
   return sum;
 }
 
+gboolean ls_kernel_fused_softmax_takes (const LsAttentionShape *shape) {
+  return shape->kv_length > 16 && shape->kv_length <= 4096 && shape->query_length % 4 == 0 &&
+         ls_kernel_product (shape->batch, shape->heads) % 4 == 0;
+}
+
+/* Bytes per score where plain tensor code scales, masks and takes the softmax in fp32. Forward: to fp32 (2 + 4), scale
+ * (4 + 4), mask (4 + 1 + 4), softmax (4 + 4), back (4 + 2). Backward: to fp32 (2 + 4), softmax (two tensors, 8 + 4), mask
+ * (9), scale (8), back (6). Rows of more than 1024 do not stay in registers: the softmax reads them three times, its
+ * gradient twice. source: forward_torch_softmax() above; PyTorch, aten/src/ATen/native/cuda/SoftMax.cu
+ * (dispatch_softmax_forward up to 1024, else cunn_SoftMaxForward: maximum, sum, result). Against the 7.6 ms that
+ * EleutherAI/cookbook (benchmarks/sizing/sample_results/transformer.out @0f810f8, A100, 64 heads of 2048) measured for the
+ * forward pass it gives 6.8. */
+#define REGISTER_ROW 1024
+
+static double plain_bytes (const LsAttentionShape *shape, LsPass pass) {
+  const gboolean long_rows = shape->kv_length > REGISTER_ROW;
+
+  return pass == LS_PASS_FORWARD ? 37 + (long_rows ? 8 : 0) : 41 + (long_rows ? 8 : 0);
+}
+
+#define PLAIN_KERNELS 5
+
+/* Softmax and what belongs to it. */
+static LsKernelCost softmax_cost (const LsDevice *device, LsAttention attention,
+                                  const LsAttentionShape *shape, LsPass pass, double elements) {
+  ScorePasses passes = score_passes (attention, shape->dropout, pass);
+  double bytes = ls_format_bytes (shape->format) * passes.passes;
+
+  if (shape->plain_softmax) {
+    const ScorePasses fused = score_passes (LS_ATTENTION_FUSED_SOFTMAX, FALSE, pass);
+
+    passes = score_passes (LS_ATTENTION_FUSED_SOFTMAX, shape->dropout, pass);
+    bytes = ls_format_bytes (shape->format) * (passes.passes - fused.passes) +
+            plain_bytes (shape, pass);
+    passes.kernels += PLAIN_KERNELS - fused.kernels;
+  }
+  return ls_kernel_stream_real (device, elements * bytes, 8 * elements, passes.kernels);
+}
+
 /* Scores: [s_q, d] x [d, s_kv]; weighting: [s_q, s_kv] x [s_kv, d]; gradients the same, transposed. */
 static LsKernelCost chain (const LsDevice *device, LsAttention attention,
                            const LsAttentionShape *shape, LsPass pass) {
@@ -194,10 +233,7 @@ static LsKernelCost chain (const LsDevice *device, LsAttention attention,
   keys.n = d;
   keys.k = q;
   double elements = (double) scores.batch * (double) q * (double) kv;
-  ScorePasses passes = score_passes (attention, shape->dropout, pass);
-  LsKernelCost softmax =
-      ls_kernel_stream_real (device, elements * ls_format_bytes (shape->format) * passes.passes,
-                             8 * elements, passes.kernels);
+  LsKernelCost softmax = softmax_cost (device, attention, shape, pass, elements);
   if (pass == LS_PASS_FORWARD) {
     const LsKernelCost costs[] = {ls_kernel_matmul (device, &scores), softmax,
                                   ls_kernel_matmul (device, &values)};

@@ -96,8 +96,8 @@ static void gather_beside (Block *k, const char *name) {
     op->pieces = k->pieces;
 }
 
-static LsKernelCost attention_cost (const Block *k, LsPass pass) {
-  const LsAttentionShape shape = {
+static LsAttentionShape attention_shape (const Block *k) {
+  LsAttentionShape shape = {
       .batch = k->b.batch,
       .heads = k->t->heads / k->b.tensor,
       .kv_heads = k->t->kv_heads / k->b.tensor,
@@ -111,7 +111,21 @@ static LsKernelCost attention_cost (const Block *k, LsPass pass) {
       .format = k->b.format,
   };
 
+  /* Of software whose own kernel it is: others have none, and no such limits. */
+  shape.plain_softmax = k->b.attention == LS_ATTENTION_FUSED_SOFTMAX &&
+                        k->b.workload->software->attention == LS_ATTENTION_FUSED_SOFTMAX &&
+                        !ls_kernel_fused_softmax_takes (&shape);
+  return shape;
+}
+
+static LsKernelCost attention_cost (const Block *k, LsPass pass) {
+  const LsAttentionShape shape = attention_shape (k);
+
   return ls_kernel_attention (&k->b.device, k->b.attention, &shape, pass);
+}
+
+static gboolean has_plain_softmax (const Block *k) {
+  return attention_shape (k).plain_softmax;
 }
 
 /* Elements of one score matrix on this rank. */
@@ -160,6 +174,11 @@ static void attention_forward (Block *k) {
     op->core = TRUE;
     op->saved_bytes = scores (k) * (k->t->dropout ? 2 * element + 1 : element);
     op->workspace_bytes = scores (k) * element;
+    /* The softmax keeps its output in fp32; a dropout keeps no input beside its mask. */
+    if (has_plain_softmax (k)) {
+      op->saved_bytes += scores (k) * (k->t->dropout ? 4 - element : 4);
+      op->workspace_bytes += scores (k) * 4;
+    }
   }
 }
 
@@ -191,7 +210,7 @@ static void attention_backward (Block *k) {
                             attention_cost (k, LS_PASS_BACKWARD));
   op->workspace_bytes = ls_layer_bytes (&k->b, k->b.tokens * 2 * (k->q + k->kv));
   if (!k->flash)
-    op->workspace_bytes += 2 * scores (k) * k->b.element_bytes;
+    op->workspace_bytes += 2 * scores (k) * (has_plain_softmax (k) ? 4 : k->b.element_bytes);
 }
 
 static void forward_norm (Block *k, const char *norm) {
