@@ -195,7 +195,7 @@ static void begin_forward (Writer *w, guint part, LsLabel microbatch) {
     ls_input_await_label (builder, sample);
   w->begun = ls_builder_point (builder, "forward");
   if (is_remote (own->from)) {
-    LS_ASSERT (own->before != NULL);
+    LS_REQUIRE (own->before != NULL, "part %u receives from nobody", part);
     ls_layers_gather_boundary (builder, own->before->boundary_gather_bytes, LS_PHASE_FORWARD);
   }
 }

@@ -53,7 +53,9 @@ void ls_activations_begin_backward (LsBuilder *builder, const LsChunk *chunk) {
 
   if (!leaves (builder, chunk) || builder->backward == LS_ACTION_WEIGHT)
     return;
-  LsMark before = overlaps (builder) ? (LsMark){0} : ls_builder_last (builder);
+  LsMark before = {0};
+  if (!overlaps (builder))
+    before = ls_builder_last (builder);
   LsOp op = ls_offload_copy (builder, "fetch_activations", LS_COLLECTIVE_HOST_TO_DEVICE, bytes,
                              LS_PHASE_BACKWARD);
   op.claim_kind = LS_MEMORY_ACTIVATIONS;
