@@ -76,7 +76,7 @@ LsPredictionTable *ls_predict_table (const char *path, const LsPredictOptions *h
                                      LsPredictProgress progress, gpointer data, GError **error) {
   g_autoptr (LsCsv) csv = ls_csv_read (path, error);
   g_autoptr (LsPredictionTable) table = NULL;
-  const char *missing = NULL;
+  g_autofree char *missing = NULL;
   Work work = {.csv = csv, .how = how, .progress = progress, .progress_data = data};
   GThreadPool *pool;
 
@@ -85,7 +85,7 @@ LsPredictionTable *ls_predict_table (const char *path, const LsPredictOptions *h
   work.collectives = ls_collective_table (csv);
   if (!work.collectives && !ls_training_table (csv, &missing)) {
     g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
-                 "%s: no table of training runs (it lacks the column '%s') nor of collectives; "
+                 "%s: no table of training runs (it lacks the columns %s) nor of collectives; "
                  "docs/validation.md lists "
                  "the columns",
                  path, missing);

@@ -559,17 +559,18 @@ gboolean ls_training_row_read (LsTrainingRow *out, const LsCsv *csv, guint row, 
          read_recompute (&reader, out, error);
 }
 
-gboolean ls_training_table (const LsCsv *csv, const char **missing) {
+gboolean ls_training_table (const LsCsv *csv, char **missing) {
+  g_autoptr (GString) names = g_string_new (NULL);
   static const char *const columns[] = {"row_id", "gpu", "gpus", "layers", "hidden",
                                         "heads",  "seq", "tp",   "pp",     "global_batch"};
 
   for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
-    if (ls_csv_column (csv, columns[i]) < 0) {
-      if (missing)
-        *missing = columns[i];
-      return FALSE;
-    }
-  return TRUE;
+    if (ls_csv_column (csv, columns[i]) < 0)
+      g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", columns[i]);
+  if (names->len == 0)
+    return TRUE;
+  *missing = g_string_free (g_steal_pointer (&names), FALSE);
+  return FALSE;
 }
 
 void ls_training_row_inputs (const LsTrainingRow *row, char **inputs) {

@@ -79,9 +79,8 @@ typedef struct {
   double peak_tflops; /* the denominator of mfu_pct; 0 not stated */
 } LsTrainingRow;
 
-/* TRUE when the table has the columns of training rows; else *missing (if not NULL) names the first
- * that it lacks. */
-gboolean ls_training_table (const LsCsv *csv, const char **missing);
+/* TRUE when the table has the columns of training rows; else *missing names those that it lacks (transfer full). */
+gboolean ls_training_table (const LsCsv *csv, char **missing);
 gboolean ls_training_row_read (LsTrainingRow *out, const LsCsv *csv, guint row, GError **error);
 /* FLOPs of one step by the row's own definition, over all GPUs. */
 double ls_training_row_flops (const LsTrainingRow *row, const LsWorkload *workload,

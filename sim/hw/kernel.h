@@ -38,9 +38,9 @@ typedef struct {
   gint64 batch, heads, kv_heads, query_length, kv_length, head_dim;
   gint64 value_dim; /* of a value head; 0: as head_dim */
   gboolean causal;
-  gint64
-      window; /* under a causal mask: keys that a query sees, its own with them; 0: all. Flash kernels walk no
-                     * others; the older chain makes all scores and masks them */
+  /* Under a causal mask: keys that a query sees, its own with them; 0: all. Flash kernels walk no others; the older
+   * chain makes all scores and masks them. */
+  gint64 window;
   gboolean dropout; /* unfused kernels then make another pass and keep a mask */
   /* Scale, mask and softmax one by one in fp32, where the fused softmax kernel does not take the shape. */
   gboolean plain_softmax;

@@ -60,9 +60,8 @@
  * 132/24 = 1.375 ms, of which it needs 2.96 - 1.77 = 1.19 ms alone. */
 #define BESIDE                                                                                    \
   "PyTorch pull request 172714, 8 H100: a product of 8192^3 in fp16 and an all-gather of 64 MiB " \
-  "a "                                                                                            \
-  "rank take 2.96 ms one after the other, 2.02 beside each other, 1.77 with copy engines; 24 of " \
-  "132 SMs held"
+  "a rank take 2.96 ms one after the other, 2.02 beside each other, 1.77 with copy engines; 24 "  \
+  "of 132 SMs held"
 #define AS_HOPPER "as Hopper, whose factor is measured"
 #define CONTEXT "CUDA context and library workspaces of one process (cuBLAS, NCCL bootstrap)"
 

@@ -113,25 +113,47 @@ static gboolean fits (LsWorkload *workload, const LsAccelerator *const *accelera
   return estimate->fits;
 }
 
-/* Alone, or with all other changes, whose text `said` is; NULL. */
-static char *find_offload (const LsWorkload *workload, const LsWorkload *changed,
-                           const GString *said, const LsAccelerator *const *accelerators) {
+/* Notes down "key=value"; a later value of a key replaces the earlier. */
+static void say (GPtrArray *said, const char *text) {
+  const gsize key = strcspn (text, "=") + 1;
+
+  for (guint i = 0; i < said->len; i++)
+    if (strncmp (said->pdata[i], text, key) == 0) {
+      g_ptr_array_remove_index (said, i);
+      break;
+    }
+  g_ptr_array_add (said, g_strdup (text));
+}
+
+/* "A, B, C together (61.3 GB)" (transfer full). */
+static char *together (GPtrArray *said, gint64 bytes) {
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < said->len; i++)
+    g_string_append_printf (text, "%s%s", i > 0 ? ", " : "", (const char *) said->pdata[i]);
+  g_string_append_printf (text, "%s (%.1f GB)", said->len > 1 ? " together" : "", GB (bytes));
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+/* Alone, or with all other changes, which `said` names; NULL. */
+static char *find_offload (const LsWorkload *workload, const LsWorkload *changed, GPtrArray *said,
+                           const LsAccelerator *const *accelerators) {
   g_autoptr (LsWorkload) one = ls_workload_copy (workload), both = ls_workload_copy (changed);
   g_autoptr (GString) alone = g_string_new (NULL), also = g_string_new (NULL);
   LsMemoryEstimate estimate;
 
   if (offload_optimizer (one, alone) && fits (one, accelerators, &estimate))
     return g_strdup_printf ("%s (%.1f GB)", alone->str, GB (estimate.reserved_bytes));
-  if (said->len > 0 && offload_optimizer (both, also) && fits (both, accelerators, &estimate))
-    return g_strdup_printf ("%s, %s together (%.1f GB)", said->str, also->str,
-                            GB (estimate.reserved_bytes));
-  return NULL;
+  if (said->len == 0 || !offload_optimizer (both, also) || !fits (both, accelerators, &estimate))
+    return NULL;
+  say (said, also->str);
+  return together (said, estimate.reserved_bytes);
 }
 
 /* "zero.stage=3 (61.3 GB)" of the first change that fits, alone or with those before it; NULL. */
 static char *find_remedy (const LsWorkload *workload, const LsAccelerator *const *accelerators) {
   g_autoptr (LsWorkload) all = ls_workload_copy (workload);
-  g_autoptr (GString) all_text = g_string_new (NULL);
+  g_autoptr (GPtrArray) said = g_ptr_array_new_with_free_func (g_free);
   LsMemoryEstimate estimate;
 
   for (guint i = 0; i < G_N_ELEMENTS (changes); i++) {
@@ -144,17 +166,17 @@ static char *find_remedy (const LsWorkload *workload, const LsAccelerator *const
   for (guint round = 0; round < 2 * G_N_ELEMENTS (changes); round++) {
     const Change change = changes[round % G_N_ELEMENTS (changes)];
     g_autoptr (LsWorkload) next = ls_workload_copy (all);
-    g_autoptr (GString) text = g_string_new (all_text->len > 0 ? ", " : "");
+    g_autoptr (GString) text = g_string_new (NULL);
 
     if (!change (next, text) || !ls_workload_resolve (next, NULL))
       continue;
-    g_string_append (all_text, text->str);
+    say (said, text->str);
     ls_workload_free (all);
     all = g_steal_pointer (&next);
     if (fits (all, accelerators, &estimate))
-      return g_strdup_printf ("%s together (%.1f GB)", all_text->str, GB (estimate.reserved_bytes));
+      return together (said, estimate.reserved_bytes);
   }
-  return find_offload (workload, all, all_text, accelerators);
+  return find_offload (workload, all, said, accelerators);
 }
 
 /* So near to the limit that the count may be wrong about it. */

@@ -190,6 +190,14 @@ static void check_tensor (LsWorkloadReader *r) {
                      tensor, r->workload->seq_len);
 }
 
+static void check_window (LsWorkloadReader *r) {
+  const LsWorkload *w = r->workload;
+
+  if (w->model->kind == LS_MODEL_TRANSFORMER && w->model->transformer.window >= w->seq_len &&
+      w->seq_len > 0)
+    ls_reader_no_effect (r, W "model.window", "batch.seq_len is no longer than it");
+}
+
 /* The sequence, and the heads where they are exchanged. */
 static void check_context (LsWorkloadReader *r) {
   const LsWorkload *w = r->workload;
@@ -440,6 +448,7 @@ void ls_reader_parallel (LsWorkloadReader *r) {
   check_tensor (r);
   if (w->model->transformer.experts.count > 0)
     check_split (r);
+  check_window (r);
   check_context (r);
   check_pipeline (r);
   resolve_ranks (r);

@@ -87,6 +87,15 @@ run 0 check "$ahead" --set workload.zero.stage=3
 says err "workload.zero.overlap_gather has no effect here; only stages 1 and 2 gather what was updated once a step"
 run 0 check "$ahead" --set workload.zero.overlap=false
 says err "workload.zero.overlap_gather has no effect here; zero.overlap is false"
+# A window shorter than the sequence counts; one as long does not.
+llama="$SOURCE_DIR/workloads/llama2-70b.yaml"
+run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$llama" --set workload.model.window=4095
+empty err
+run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$llama" --set workload.model.window=4096
+says err "workload.model.window has no effect here; batch.seq_len is no longer than it"
+# What would make it fit names each key once, with the last value tried.
+run 3 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/llama2-70b-lora.yaml" --unset workload.model.lora
+says err "would fit with workload.zero.stage=3, recompute.mode=full,"
 run 3 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/deepseek-v3-2048.yaml" --set workload.zero.stage=2 --set workload.parallel.schedule=dualpipe \
   --set workload.parallel.expert_overlap=true
 says err "workload.parallel.expert_overlap has no effect here; pairs run one behind the other where gradients are sharded"

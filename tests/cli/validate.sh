@@ -68,6 +68,20 @@ run 0 validate pairs.csv --json
 is_json
 says out '"signs_right"'
 
+# A pipeline of Megatron whose schedule and virtual stages are left empty is swept over interleaving; one that says 1F1B,
+# or that it ran before interleaving, is not.
+cat >stages.csv <<CSV
+$head2,virtual_stages,pp_schedule
+open,A100-SXM-80GB,8,8,1024,16,1024,1,4,32,1,none,Megatron-LM 2021,fp16,0.5,,
+said,A100-SXM-80GB,8,8,1024,16,1024,1,4,32,1,none,Megatron-LM 2021,fp16,0.5,,1F1B
+early,A100-SXM-80GB,8,8,1024,16,1024,1,4,32,1,none,Megatron-LM Jan 2021 (before interleaving),fp16,0.5,,
+CSV
+run 0 validate stages.csv
+grep -q '^stages.csv,open,step_time_s,0.5,[0-9.]*,-*[0-9.]*,[0-9.]*,[0-9.]*$' out || fail "not swept: $(grep open out)"
+for row in said early; do
+  grep -q "^stages.csv,$row,step_time_s,0.5,[0-9.]*,-*[0-9.]*,,$" out || fail "swept: $(grep $row out)"
+done
+
 # Byte order mark, CRLF, other order of columns.
 printf '\357\273\277' >bom.csv
 sed 's/$/\r/' table.csv >>bom.csv
@@ -89,7 +103,7 @@ says out "all_shuffle"
 run 2 validate nowhere.csv
 printf 'x,y\n1,2\n' >other.csv
 run 2 validate other.csv
-says err "row_id"
+says err "it lacks the columns row_id, gpu, gpus, layers, hidden, heads, seq, tp, pp, global_batch)"
 empty out
 : >nothing.csv
 run 2 validate nothing.csv
