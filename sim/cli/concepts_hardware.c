@@ -19,7 +19,7 @@ void ls_concept_tensor_cores (LsConceptRun *run) {
     g_autofree char *half = g_strdup_printf ("workload.precision=%s", units[i].format);
     const LsAccelerator *row = ls_accelerator_find (units[i].gpu, NULL);
     LsFormat format = i == 0 ? LS_FORMAT_FP16 : LS_FORMAT_BF16;
-    LsMatmul shape = {8192, 8192, 8192, 1, format, format, FALSE};
+    LsMatmul shape = {8192, 8192, 8192, 1, format, format, FALSE, 0};
     LsDevice device;
 
     ls_device_init (&device, row, LS_CLOCK_SUSTAINED, NULL);
@@ -54,7 +54,7 @@ static void twice (LsKnob knob, double *matmul_s, double *stream_s) {
   gpu.vector_flops_per_s *= knob == LS_KNOB_COMPUTE ? 2 : 1;
   gpu.hbm_bytes_per_s *= knob == LS_KNOB_HBM ? 2 : 1;
   ls_device_init (&device, &gpu, LS_CLOCK_SUSTAINED, NULL);
-  const LsMatmul shape = {8192, 8192, 8192, 1, LS_FORMAT_BF16, LS_FORMAT_BF16, FALSE};
+  const LsMatmul shape = {8192, 8192, 8192, 1, LS_FORMAT_BF16, LS_FORMAT_BF16, FALSE, 0};
   *matmul_s = (double) ls_kernel_matmul (&device, &shape).alone_ps * 1e-12;
   *stream_s =
       (double) ls_kernel_elementwise (&device, 1 << 28, 1, 1, 1, LS_FORMAT_BF16).alone_ps * 1e-12;

@@ -32,7 +32,11 @@ typedef struct {
   LsFormat format; /* compute format and that of A and B */
   LsFormat output; /* of C */
   gboolean accumulate;
+  gint64 pitch; /* every row in memory begins at a multiple of so many elements; 0: of 16 bytes */
 } LsMatmul;
+
+/* The pitch of matrices whose rows are `a` or `b` elements long. */
+gint64 ls_kernel_pitch (gint64 a, gint64 b);
 
 typedef struct {
   gint64 batch, heads, kv_heads, query_length, kv_length, head_dim;

@@ -224,7 +224,8 @@ static LsKernelCost chain (const LsDevice *device, LsAttention attention,
                      .k = d,
                      .batch = ls_kernel_product (shape->batch, shape->heads),
                      .format = shape->format,
-                     .output = shape->format};
+                     .output = shape->format,
+                     .pitch = ls_kernel_pitch (d, kv)};
   LsMatmul values = scores;
   values.n = (gint64) value_dim (shape);
   values.k = kv;

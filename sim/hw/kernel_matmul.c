@@ -12,9 +12,10 @@
  * 128 x 256: 128 tiles, one wave, 128/132 = 97 % of the rate, times 13312/13376 for the ramp.
  * A product that adds to C in memory (fused gradient accumulation) reads C where the tile ends, when its matrix
  * units have nothing else to do: a share of that traffic is not hidden and lengthens t_compute.
- * Left out: alignment (sizes that are no multiple of 8 run slower in reality), and operands read again
- * when they exceed the L2 cache; kernels for vectors, which do not pad a tile: a product with one row is bound by its
- * padded tile on an H20, and within 1 % of the time to read the matrix on the other GPUs. */
+ * A product of 16-bit values whose rows in memory do not all begin at multiples of 16 bytes is copied to shared memory
+ * in smaller pieces, and runs slower by a factor of the alignment (`unaligned`). And the vector units may do it, without
+ * tiles or padding: t_compute = 2 m n k batch / their rate; that is what is left of a product with a vector (GEMV).
+ * Left out: operands read again when they exceed the L2 cache. */
 #include "base/assert.h"
 #include "hw/kernel_cost.h"
 
@@ -26,6 +27,36 @@ static const gint64 splits[] = {1, 2, 4, 8, 16, 32};
  * of 4096 tokens that accumulate in fp32 reach 0.71 of the peak on A100 where plain products reach 0.75 (38 % of the
  * traffic), 0.455 instead of 0.49 on B200 (50 %); with 24k tokens and more the difference is gone, as it should be. */
 #define ACCUMULATE_SHARE 0.4
+
+/* Time of an unaligned product over that of an aligned one, by the bytes that its rows are aligned to. Ampere's
+ * asynchronous copies take 16, 8 or 4 bytes, and two bytes go through registers (CUDA C++ Programming Guide, memcpy_async;
+ * CUTLASS's kernels of alignment 8, 4, 2 and 1 elements). Fitted, on what a micro-batch adds to vtrain-single-* of hidden
+ * size 2048 less what it adds to 1024 (loss and launches drop out) with t = 1, 2, 4 and 8 tensor ranks: 80, 216, 162 and
+ * 133 TFLOP/s of the logits' three products on an A100, read as those of 50257 / t rows (so vTrain's src/config.py; the
+ * table says padded to 51200, which explains no dependence on t). An inference: no table of kernels was found.
+ * A Hopper product of 8-byte rows takes 3.5 times as long, since its own kernels want 16 (m87-labs/kestrel, pull request
+ * 143: 9477 x 1152 x 588); other devices than Ampere take its factors. */
+static const struct {
+  gint64 bytes;
+  double time;
+} unaligned[] = {{2, 2.7}, {4, 1.7}, {8, 1.3}};
+
+gint64 ls_kernel_pitch (gint64 a, gint64 b) {
+  const gint64 both = a | b;
+
+  return both & -both;
+}
+
+static double alignment_factor (const LsMatmul *shape) {
+  const gint64 bytes = shape->pitch * (gint64) ls_format_bytes (shape->format);
+
+  if (shape->pitch == 0 || ls_format_bytes (shape->format) != 2)
+    return 1;
+  for (guint i = 0; i < G_N_ELEMENTS (unaligned); i++)
+    if (bytes % (2 * unaligned[i].bytes) != 0)
+      return unaligned[i].time;
+  return 1;
+}
 
 static double ceil_div (gint64 a, gint64 b) {
   const gint64 whole = a / b + (a % b != 0 ? 1 : 0);
@@ -55,27 +86,33 @@ static double tiled_seconds (const LsDevice *device, const LsMatmul *shape, cons
   return waves * 2.0 * tile->m * tile->n * depth / rate;
 }
 
+static double alone_s (const LsDevice *device, const Choice *choice) {
+  return (choice->compute_s > choice->memory_s ? choice->compute_s : choice->memory_s) +
+         choice->kernels * device->kernel_overhead_s;
+}
+
+static Choice on_vector_units (const LsDevice *device, const LsMatmul *shape, double bytes) {
+  return (Choice){.compute_s = 2.0 * (double) shape->m * (double) shape->n * (double) shape->k *
+                               (double) shape->batch / device->vector_flops_per_s,
+                  .memory_s = bytes / device->hbm_bytes_per_s,
+                  .kernels = 1};
+}
+
 static Choice best_choice (const LsDevice *device, const LsMatmul *shape, double bytes) {
-  Choice best = {0};
-  double best_s = 0;
-  gboolean found = FALSE;
+  Choice best = on_vector_units (device, shape, bytes);
+  const double slower = alignment_factor (shape);
   double sums = 2.0 * 4.0 * (double) shape->m * (double) shape->n * (double) shape->batch;
   double own = device->accelerator->tuning->split_cost.value, split_cost = own > 0 ? own : 1;
   for (const LsTile *tile = device->accelerator->tuning->tiles; tile->m > 0; tile++)
     for (guint i = 0; i < G_N_ELEMENTS (splits); i++) {
       gint64 split = splits[i];
       double traffic = split > 1 ? bytes + sums * (double) split : bytes;
-      Choice choice = {.compute_s = tiled_seconds (device, shape, tile, split) *
-                                    (split > 1 ? split_cost : 1),
-                       .memory_s = traffic / device->hbm_bytes_per_s,
-                       .kernels = split > 1 ? 2 : 1};
-      double alone_s = (choice.compute_s > choice.memory_s ? choice.compute_s : choice.memory_s) +
-                       choice.kernels * device->kernel_overhead_s;
-      if (!found || alone_s < best_s) {
+      const Choice choice = {.compute_s = tiled_seconds (device, shape, tile, split) * slower *
+                                          (split > 1 ? split_cost : 1),
+                             .memory_s = traffic / device->hbm_bytes_per_s,
+                             .kernels = split > 1 ? 2 : 1};
+      if (alone_s (device, &choice) < alone_s (device, &best))
         best = choice;
-        best_s = alone_s;
-        found = TRUE;
-      }
     }
   return best;
 }

@@ -254,8 +254,8 @@ static gint64 group_tokens (const LsLayerBuilder *builder) {
   return (builder->tokens + builder->groups - 1) / builder->groups;
 }
 
-/* The formats that matrix units read and write. */
-static LsKernelCost matmul (const LsLayerBuilder *builder, gint64 m, gint64 n, gint64 k,
+/* The formats that matrix units read and write; `row` is the other length of rows in memory beside n. */
+static LsKernelCost matmul (const LsLayerBuilder *builder, gint64 m, gint64 n, gint64 k, gint64 row,
                             LsFormat output, gboolean accumulate) {
   const gboolean backward = builder->side == LS_SIDE_BACKWARD;
   const LsMatmul shape = {
@@ -268,6 +268,7 @@ static LsKernelCost matmul (const LsLayerBuilder *builder, gint64 m, gint64 n, g
                                  : builder->narrow_forward,
       .output = output,
       .accumulate = accumulate,
+      .pitch = ls_kernel_pitch (n, row),
   };
 
   const LsKernelCost one = ls_kernel_matmul (&builder->device, &shape);
@@ -281,7 +282,8 @@ static LsKernelCost matmul (const LsLayerBuilder *builder, gint64 m, gint64 n, g
  * with tiles and waves of its own. */
 static LsLayerOp *add_rows_matmul (LsLayerBuilder *builder, const char *name, gint64 n, gint64 k) {
   const gint64 rows = group_tokens (builder), pieces = MAX (builder->pieces, 1);
-  LsKernelCost piece = matmul (builder, (rows + pieces - 1) / pieces, n, k, builder->format, FALSE);
+  LsKernelCost piece =
+      matmul (builder, (rows + pieces - 1) / pieces, n, k, k, builder->format, FALSE);
   LsLayerOp *op = NULL;
 
   if (pieces == 1)
@@ -307,7 +309,7 @@ static void count_maps (LsLayerBuilder *builder, LsLayerOp *op, gint64 in, const
   op->in_part = even > 0 && even < all;
   if (!op->in_part)
     return;
-  op->again = matmul (builder, group_tokens (builder), even, in, builder->format, FALSE);
+  op->again = matmul (builder, group_tokens (builder), even, in, in, builder->format, FALSE);
   ls_kernel_finish (&op->again, builder->workload->software);
 }
 
@@ -411,7 +413,7 @@ LsLayerOp *ls_layer_add_weight_gradient (LsLayerBuilder *builder, const char *na
   if (builder->frozen)
     return NULL;
   const LsFormat output = fused ? workload->precision.gradients : builder->format;
-  const LsKernelCost cost = matmul (builder, out, in, group_tokens (builder), output, fused);
+  const LsKernelCost cost = matmul (builder, out, in, group_tokens (builder), out, output, fused);
   LsLayerOp *op = ls_layer_add_kernel (builder, name, LS_KIND_MATMUL, cost);
 
   const guint number = builder->plan->n_backward - 1;
