@@ -24,13 +24,17 @@ static LsKernelCost by_rows (const LsDevice *device, LsKernelOp op, gint64 rows,
 }
 
 /* Passes and launches of a norm. Fused: forward reads and writes once; backward reads input and gradient and
- * writes one for the input's gradient, and reads both again for the weights'. Unfused (a chain of cast,
- * square, mean, scale, cast, weight, as model code in plain PyTorch does): source: counted from such code. */
+ * writes one for the input's gradient, and reads both again for the weights'.
+ * Unfused, in passes of 16 bits, what is in fp32 counts twice: cast 3, square 4, mean 2, scale 4, cast 3, weight 2.
+ * Backward: weight 2 and 4 with the sum, cast 3, scale 4 and 8 with the sum, mean 2, square 14 (power of 1, factor,
+ * product), sum of both gradients 6, cast 3. source: counted operation by operation from RMSNorm of torchtitan
+ * (models/norms.py of 2024) and PyTorch's derivatives.yaml, mul, pow_backward and mean_backward of FunctionsManual.cpp;
+ * nn.RMSNorm (ATen layer_norm.cpp, rms_norm_symint) multiplies by the weight in fp32 and moves some more. */
 static const struct {
   double passes;
   int kernels;
 } norms[2][2] = {
-    [FALSE] = {[LS_PASS_FORWARD] = {10, 6}, [LS_PASS_BACKWARD] = {18, 10}},
+    [FALSE] = {[LS_PASS_FORWARD] = {18, 8}, [LS_PASS_BACKWARD] = {46, 17}},
     [TRUE] = {[LS_PASS_FORWARD] = {2, 1}, [LS_PASS_BACKWARD] = {5, 2}},
 };
 

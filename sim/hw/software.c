@@ -243,6 +243,7 @@ static const LsSoftware generations[] = {
      .recompute_stops_early = TRUE,
      .root_stays_gathered = TRUE,
      .context_gathers = TRUE,
+     .separate_maps = TRUE,
      .compiled = TRUE,
      .source = "torchtitan: non-reentrant checkpoints, per-block torch.compile, fused AdamW; since "
                "2025 (components/loss.py) the loss is compiled too"},
@@ -264,6 +265,7 @@ static const LsSoftware generations[] = {
      .recompute_stops_early = TRUE,
      .root_stays_gathered = TRUE,
      .context_gathers = TRUE,
+     .separate_maps = TRUE,
      .context_waits = TRUE,
      .compiled = TRUE,
      .source =
@@ -289,6 +291,7 @@ static const LsSoftware generations[] = {
      .recompute_stops_early = TRUE,
      .root_stays_gathered = TRUE,
      .context_gathers = TRUE,
+     .separate_maps = TRUE,
      .compiled = TRUE,
      .source = "as pytorch-fsdp2; " ASYNC_TP},
     {.name = "pytorch-fsdp2-2024-async-tp",
@@ -310,6 +313,7 @@ static const LsSoftware generations[] = {
      .recompute_stops_early = TRUE,
      .root_stays_gathered = TRUE,
      .context_gathers = TRUE,
+     .separate_maps = TRUE,
      .context_waits = TRUE,
      .compiled = TRUE,
      .source = "as pytorch-fsdp2-2024; " ASYNC_TP},
@@ -330,6 +334,7 @@ static const LsSoftware generations[] = {
      .recompute_stops_early = TRUE,
      .root_stays_gathered = TRUE,
      .context_gathers = TRUE,
+     .separate_maps = TRUE,
      .source = "torchtitan with torch.compile=False: norms, activations and loss in plain tensor "
                "operations"},
     {.name = "generic",
@@ -496,6 +501,7 @@ gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact) {
                {"deepspeed_copies", software->deepspeed_copies},
                {"context_gathers", software->context_gathers},
                {"context_waits", software->context_waits},
+               {"separate_maps", software->separate_maps},
                {"compiled", software->compiled},
                {"cuda_graphs", software->cuda_graphs},
                {"serial_launches", software->serial_launches}};

@@ -81,6 +81,10 @@ typedef struct {
   /* ...behind a compiler that starts each exchange where it is waited for, and hides none (torch/_inductor/fx_passes/
    * post_grad.py, reorder_for_locality, until PyTorch's pull request 150074 of March 2025 left waits out). */
   gboolean context_waits;
+  /* Linear maps of one input (queries, keys, values; gate and up) are products by themselves, and the gradients of that
+   * input are added up; keys and values are written once for each head of the queries (torchtitan, models/llama/model.py:
+   * wq, wk, wv, w1, w3, repeat_kv). */
+  gboolean separate_maps;
   gboolean compiled; /* a compiler fuses its elementwise chains; the row NAME-eager is without it */
   gboolean cuda_graphs;     /* launches replayed: host_launch_s does not apply */
   gboolean serial_launches; /* every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1) */

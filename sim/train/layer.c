@@ -278,12 +278,54 @@ static LsKernelCost matmul (const LsLayerBuilder *builder, gint64 m, gint64 n, g
   return builder->groups > 1 ? ls_kernel_times (&one, builder->groups) : one;
 }
 
+/* The most maps of one input that a builder is given. */
+#define MOST_MAPS 3
+
+/* Products of one operand, in one kernel or, where the software keeps them apart, in one each. */
+typedef LsKernelCost (*Product) (const LsLayerBuilder *builder, gint64 rows, gint64 in, gint64 out);
+
+static LsKernelCost products (const LsLayerBuilder *builder, Product product, gint64 rows,
+                              gint64 in, const gint64 *outs, guint n) {
+  LsKernelCost costs[MOST_MAPS];
+  gint64 out = 0;
+
+  LS_REQUIRE (n <= MOST_MAPS, "%u maps of one input", n);
+  for (guint i = 0; i < n; i++) {
+    out += outs[i];
+    costs[i] = product (builder, rows, in, outs[i]);
+  }
+  return n > 1 && builder->workload->software->separate_maps ? ls_kernel_sequence (costs, n)
+                                                             : product (builder, rows, in, out);
+}
+
+static LsKernelCost map_product (const LsLayerBuilder *builder, gint64 rows, gint64 in,
+                                 gint64 out) {
+  return matmul (builder, rows, out, in, in, builder->format, FALSE);
+}
+
+static LsKernelCost input_product (const LsLayerBuilder *builder, gint64 rows, gint64 in,
+                                   gint64 out) {
+  return matmul (builder, rows, in, out, out, builder->format, FALSE);
+}
+
+static gboolean fuses_weight_gradient (const LsWorkload *workload) {
+  return workload->software->fused_weight_gradient && workload->zero.stage < 2;
+}
+
+static LsKernelCost weight_product (const LsLayerBuilder *builder, gint64 rows, gint64 in,
+                                    gint64 out) {
+  const gboolean fused = fuses_weight_gradient (builder->workload);
+
+  return matmul (builder, out, in, rows, out,
+                 fused ? builder->workload->precision.gradients : builder->format, fused);
+}
+
 /* A product of the tokens' rows, whole or in pieces that its collective is cut into as well: each is a kernel
  * with tiles and waves of its own. */
-static LsLayerOp *add_rows_matmul (LsLayerBuilder *builder, const char *name, gint64 n, gint64 k) {
+static LsLayerOp *add_rows_matmul (LsLayerBuilder *builder, const char *name, Product product,
+                                   gint64 in, const gint64 *outs, guint n) {
   const gint64 rows = group_tokens (builder), pieces = MAX (builder->pieces, 1);
-  LsKernelCost piece =
-      matmul (builder, (rows + pieces - 1) / pieces, n, k, k, builder->format, FALSE);
+  LsKernelCost piece = products (builder, product, (rows + pieces - 1) / pieces, in, outs, n);
   LsLayerOp *op = NULL;
 
   if (pieces == 1)
@@ -309,7 +351,7 @@ static void count_maps (LsLayerBuilder *builder, LsLayerOp *op, gint64 in, const
   op->in_part = even > 0 && even < all;
   if (!op->in_part)
     return;
-  op->again = matmul (builder, group_tokens (builder), even, in, in, builder->format, FALSE);
+  op->again = map_product (builder, group_tokens (builder), in, even);
   ls_kernel_finish (&op->again, builder->workload->software);
 }
 
@@ -349,7 +391,7 @@ LsLayerOp *ls_layer_add_linears (LsLayerBuilder *builder, const char *name, gint
   if (builder->frozen && builder->maps)
     builder->plan->frozen_map_parameters += in * out * builder->groups;
   expand_weights (builder, in, out);
-  op = add_rows_matmul (builder, name, out, in);
+  op = add_rows_matmul (builder, name, map_product, in, outs, n);
   op->saved_bytes = ls_layer_kept_bytes (builder, builder->tokens * in);
   op->saved_input_bytes = op->saved_bytes;
   count_maps (builder, op, in, outs, n);
@@ -376,15 +418,41 @@ void ls_layer_op_keeps_nothing (LsLayerOp *op) {
   op->saved_bytes = op->saved_input_bytes = 0;
 }
 
-LsLayerOp *ls_layer_add_input_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
-                                        gint64 out) {
+/* Each map made a gradient of its own of the input they share. A compiler adds them all in one pass, which is part of the
+ * norm's gradient unless they are summed over tensor ranks first. */
+static void sum_input_gradients (LsLayerBuilder *builder, gint64 elements, guint n) {
   LsLayerOp *op = NULL;
 
+  if (builder->workload->software->compiled)
+    op = ls_layer_add_pass (builder, "sum_input_grads", elements,
+                            builder->tensor > 1 ? (int) n : (int) n - 1, builder->tensor > 1);
+  else
+    op = ls_layer_add_pass (builder, "sum_input_grads", elements, 2 * ((int) n - 1), (int) n - 1);
+  op->phase = LS_PHASE_INPUT_GRAD;
+}
+
+LsLayerOp *ls_layer_add_input_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
+                                        gint64 out) {
+  return ls_layer_add_input_gradients (builder, name, in, &out, 1);
+}
+
+LsLayerOp *ls_layer_add_input_gradients (LsLayerBuilder *builder, const char *name, gint64 in,
+                                         const gint64 *outs, guint n) {
+  LsLayerOp *op = NULL;
+  gint64 out = 0;
+
+  for (guint i = 0; i < n; i++)
+    out += outs[i];
   expand_weights (builder, in, out);
-  op = add_rows_matmul (builder, name, in, out);
+  op = add_rows_matmul (builder, name, input_product, in, outs, n);
   op->phase = LS_PHASE_INPUT_GRAD;
   op->workspace_bytes = ls_layer_bytes (builder, builder->tokens * (in + out));
-  return op;
+  if (n == 1 || !builder->workload->software->separate_maps)
+    return op;
+  const guint number = builder->plan->n_backward - 1;
+
+  sum_input_gradients (builder, builder->tokens * in, n);
+  return &builder->plan->backward[number];
 }
 
 /* Does the gradient need a pass of its own to reach the accumulated one? Not when the matmul adds to
@@ -407,13 +475,20 @@ void ls_layer_plan_note_shape (LsLayerPlan *plan, LsMatrixShape shape) {
 
 LsLayerOp *ls_layer_add_weight_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
                                          gint64 out) {
+  return ls_layer_add_weight_gradients (builder, name, in, &out, 1);
+}
+
+LsLayerOp *ls_layer_add_weight_gradients (LsLayerBuilder *builder, const char *name, gint64 in,
+                                          const gint64 *outs, guint n) {
   const LsWorkload *workload = builder->workload;
-  const gboolean fused = workload->software->fused_weight_gradient && workload->zero.stage < 2;
+  const gboolean fused = fuses_weight_gradient (workload);
+  gint64 out = 0;
 
   if (builder->frozen)
     return NULL;
-  const LsFormat output = fused ? workload->precision.gradients : builder->format;
-  const LsKernelCost cost = matmul (builder, out, in, group_tokens (builder), out, output, fused);
+  for (guint i = 0; i < n; i++)
+    out += outs[i];
+  const LsKernelCost cost = products (builder, weight_product, group_tokens (builder), in, outs, n);
   LsLayerOp *op = ls_layer_add_kernel (builder, name, LS_KIND_MATMUL, cost);
 
   const guint number = builder->plan->n_backward - 1;

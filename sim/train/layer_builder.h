@@ -57,7 +57,7 @@ LsLayerOp *ls_layer_add_collective_on (LsLayerBuilder *builder, const char *name
                                        gint64 bytes, LsAxis axis);
 /* Forward of a linear map: tokens x in by in x out, saved input. */
 LsLayerOp *ls_layer_add_linear (LsLayerBuilder *builder, const char *name, gint64 in, gint64 out);
-/* The same for `n` maps of one input in one kernel, of `outs` each. */
+/* The same for `n` maps of one input of `outs` each, in one kernel unless the software keeps them apart. */
 LsLayerOp *ls_layer_add_linears (LsLayerBuilder *builder, const char *name, gint64 in,
                                  const gint64 *outs, guint n);
 /* Puts the newest collective right before the newest operation: what was scaled is sent. */
@@ -83,6 +83,11 @@ LsLayerOp *ls_layer_add_input_gradient (LsLayerBuilder *builder, const char *nam
  * are frozen: nothing is added. */
 LsLayerOp *ls_layer_add_weight_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
                                          gint64 out);
+/* Both for `n` maps of one input; where they are kept apart, the gradients of that input are added up. */
+LsLayerOp *ls_layer_add_input_gradients (LsLayerBuilder *builder, const char *name, gint64 in,
+                                         const gint64 *outs, guint n);
+LsLayerOp *ls_layer_add_weight_gradients (LsLayerBuilder *builder, const char *name, gint64 in,
+                                          const gint64 *outs, guint n);
 /* A pass over `elements` values of the compute format. */
 LsLayerOp *ls_layer_add_pass (LsLayerBuilder *builder, const char *name, gint64 elements, int reads,
                               int writes);

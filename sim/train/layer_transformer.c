@@ -248,11 +248,17 @@ static gint64 up_columns (const Block *k) {
   return k->t->gated ? 2 * k->f : k->f;
 }
 
-/* Of an MLP, with the gate. */
-static LsLayerOp *forward_up (Block *k, const char *gather_name, const char *name) {
-  const gint64 outs[] = {k->f, k->f};
+/* The maps of an MLP, with the gate. */
+static guint up_maps (const Block *k, gint64 outs[3]) {
+  outs[0] = outs[1] = k->f;
+  return k->t->gated ? 2 : 1;
+}
 
-  return forward_column (k, gather_name, name, outs, k->t->gated ? 2 : 1);
+static LsLayerOp *forward_up (Block *k, const char *gather_name, const char *name) {
+  gint64 outs[3];
+  const guint n = up_maps (k, outs);
+
+  return forward_column (k, gather_name, name, outs, n);
 }
 
 /* Bias, dropout and residual in one pass, or in two. */
@@ -270,14 +276,46 @@ static void forward_add (Block *k, const char *dropout, const char *add) {
     op->saved_bytes = elements;
 }
 
+/* Rotary positions, or their gradient. Not fused: to fp32 (twice as wide), a complex product, and back.
+ * source: torchtitan, models/llama/model.py, apply_rotary_emb. */
+static void turn (Block *k, const char *name) {
+  static const int unfused[][2] = {{1, 2}, {2, 2}, {2, 1}};
+  const gint64 elements = k->b.tokens * (k->q + k->kv);
+
+  if (!k->t->rotary)
+    return;
+  if (k->fused_rotary)
+    ls_layer_add_pass (&k->b, name, elements, 1, 1);
+  for (guint i = 0; !k->fused_rotary && i < G_N_ELEMENTS (unfused); i++)
+    ls_layer_add_pass (&k->b, name, elements, unfused[i][0], unfused[i][1]);
+}
+
+/* Keys and values for each head of the queries, or their gradients added up again: read in one size and written in the
+ * other. A compiler does the keys' in the pass of the rotary positions. */
+static void repeat_keys (Block *k, const char *name) {
+  const LsSoftware *software = k->b.workload->software;
+  const gint64 elements = software->compiled && k->t->rotary ? 2 * k->q : 2 * (k->q + k->kv);
+
+  if (software->separate_maps && k->t->kv_heads < k->t->heads)
+    ls_layer_add_pass (&k->b, name, k->b.tokens * elements, 1, 0);
+}
+
+/* Columns of the maps that the norm's output is multiplied by. */
+static guint qkv_columns (const Block *k, gint64 outs[3]) {
+  outs[0] = k->q;
+  outs[1] = outs[2] = k->kv;
+  return 3;
+}
+
 /* From the residual stream to queries, keys and values. */
 static void forward_qkv (Block *k) {
   const gint64 heads = ls_layer_bytes (&k->b, k->b.tokens * (k->q + 2 * k->kv));
-  const gint64 outs[] = {k->q, k->kv, k->kv};
+  gint64 outs[3];
+  const guint n = qkv_columns (k, outs);
   LsLayerOp *op = NULL;
 
   forward_norm (k, "norm1");
-  op = forward_column (k, "gather_qkv", "qkv", outs, G_N_ELEMENTS (outs));
+  op = forward_column (k, "gather_qkv", "qkv", outs, n);
   op->saved_output_bytes = heads;
   op->saved_bytes += heads;
   ls_block_adapter (k, LS_LORA_QKV, k->t->hidden, k->q + 2 * k->kv);
@@ -287,9 +325,8 @@ static void forward_qkv (Block *k) {
     op->saved_bytes = ls_layer_bytes (&k->b, k->b.tokens * (k->q + k->kv));
     op->saved_input_bytes = op->saved_bytes;
   }
-  if (k->t->rotary)
-    for (int i = 0; i < (k->fused_rotary ? 1 : 3); i++)
-      ls_layer_add_pass (&k->b, "rotary", k->b.tokens * (k->q + k->kv), 1, 1);
+  turn (k, "rotary");
+  repeat_keys (k, "repeat_keys");
 }
 
 static void forward_attention (Block *k) {
@@ -408,8 +445,13 @@ static void backward_row (Block *k, LsLoraTarget target, const char *const *name
 
 /* Gradients of a column-parallel map (qkv, up), of the norm before it, and of the residual, if these are
  * named. */
-static void backward_column (Block *k, LsLoraTarget target, const char *const *names, gint64 out) {
+static void backward_column (Block *k, LsLoraTarget target, const char *const *names,
+                             const gint64 *outs, guint n) {
   LsLayerOp *op = NULL;
+  gint64 out = 0;
+
+  for (guint i = 0; i < n; i++)
+    out += outs[i];
 
   if (!ls_block_goes_below (k, target)) {
     ls_block_adapter_grad (k, target, k->t->hidden, out);
@@ -419,20 +461,26 @@ static void backward_column (Block *k, LsLoraTarget target, const char *const *n
   op = k->b.frozen ? NULL : gather (k, names[0], k->async);
   if (op != NULL)
     op->phase = LS_PHASE_WEIGHT_GRAD; /* only that needs it */
-  ls_layer_add_input_gradient (&k->b, names[1], k->t->hidden, out);
+  ls_layer_add_input_gradients (&k->b, names[1], k->t->hidden, outs, n);
   ls_block_adapter_grad (k, target, k->t->hidden, out);
   op = ls_layer_add_collective (
       &k->b, names[2],
       k->b.sequence_parallel ? LS_COLLECTIVE_REDUCE_SCATTER : LS_COLLECTIVE_ALL_REDUCE, k->wide);
   if (op != NULL)
     op->overlaps_next = k->async && !k->b.frozen;
-  op = ls_layer_add_weight_gradient (&k->b, names[3], k->t->hidden, out);
+  op = ls_layer_add_weight_gradients (&k->b, names[3], k->t->hidden, outs, n);
   if (op != NULL)
     op->operand_bytes = ls_layer_bytes (&k->b, k->rows * k->t->hidden);
   if (names[4] == NULL)
     return;
   ls_layer_add_norm (&k->b, names[4], k->rows, k->t->hidden, LS_PASS_BACKWARD);
   ls_layer_add_pass (&k->b, names[5], k->rows * k->t->hidden, 2, 1);
+}
+
+static void backward_up (Block *k, LsLoraTarget target, const char *const *names) {
+  gint64 outs[3];
+
+  backward_column (k, target, names, outs, up_maps (k, outs));
 }
 
 void ls_block_activation_grad (Block *k) {
@@ -444,7 +492,9 @@ void ls_block_activation_grad (Block *k) {
   if (k->t->gated && software->fused_bias_gelu) {
     op = ls_layer_add_pass (&k->b, "swiglu_grad", elements, 3, 2);
   } else if (k->t->gated) {
-    ls_layer_add_pass (&k->b, "gate_grad", elements, 3, 2);
+    /* A product for each factor. */
+    ls_layer_add_pass (&k->b, "gate_grad", elements, 2, 1);
+    ls_layer_add_pass (&k->b, "gate_grad", elements, 2, 1);
     op = ls_layer_add_pass (&k->b, "silu_grad", elements, 2, 1);
   } else {
     op = ls_layer_add_pass (&k->b, "gelu_grad", elements, 2, 1);
@@ -475,7 +525,7 @@ static void backward_experts (Block *k) {
       ls_layer_add_pass (&of_shared.b, "shared_gate_grad", k->rows * t.hidden, 2, 1);
     backward_row (&of_shared, NO_TARGET, down, of_shared.f);
     ls_block_activation_grad (&of_shared);
-    backward_column (&of_shared, NO_TARGET, shared, up_columns (&of_shared));
+    backward_up (&of_shared, NO_TARGET, shared);
     k->b = of_shared.b;
   }
   ls_block_experts_grad (k);
@@ -494,7 +544,7 @@ static gboolean backward_mlp (Block *k) {
   if (!ls_block_goes_below (k, LS_LORA_FC2))
     return FALSE;
   ls_block_activation_grad (k);
-  backward_column (k, LS_LORA_FC1, up, up_columns (k));
+  backward_up (k, LS_LORA_FC1, up);
   return ls_block_goes_below (k, LS_LORA_FC1);
 }
 
@@ -503,6 +553,7 @@ static void backward_attention (Block *k) {
                                     "qkv_weight_grad",  "norm1_grad", "attention_add_grad"};
   static const char *const projection[] = {"attention_dropout_grad", "gather_attention_grad",
                                            "projection_grad", "projection_weight_grad"};
+  gint64 outs[3];
 
   backward_row (k, LS_LORA_PROJ, projection, value_columns (k));
   if (!ls_block_goes_below (k, LS_LORA_PROJ))
@@ -512,13 +563,12 @@ static void backward_attention (Block *k) {
     ls_block_latent_grad (k);
     return;
   }
-  if (k->t->rotary)
-    for (int i = 0; i < (k->fused_rotary ? 1 : 3); i++)
-      ls_layer_add_pass (&k->b, "rotary_grad", k->b.tokens * (k->q + k->kv), 1, 1);
+  repeat_keys (k, "sum_repeated_keys");
+  turn (k, "rotary_grad");
   if (k->t->qk_norm)
     ls_layer_add_norm (&k->b, "qk_norm_grad", k->b.tokens * (k->q + k->kv) / k->t->head_dim,
                        k->t->head_dim, LS_PASS_BACKWARD);
-  backward_column (k, LS_LORA_QKV, qkv, k->q + 2 * k->kv);
+  backward_column (k, LS_LORA_QKV, qkv, outs, qkv_columns (k, outs));
 }
 
 static void backward (Block *k) {

@@ -225,6 +225,81 @@ START_TEST (every_operation_costs_something)
 }
 END_TEST
 
+/* Bytes that the operations of one name move, in the backward pass or the forward one. */
+static gint64 bytes_of (const LsLayerPlan *plan, const char *name, gboolean backward) {
+  const LsLayerOp *ops = backward ? plan->backward : plan->forward;
+  gint64 bytes = 0;
+
+  for (guint i = 0; i < (backward ? plan->n_backward : plan->n_forward); i++)
+    bytes += g_str_equal (ops[i].name, name) ? ops[i].cost.bytes : 0;
+  return bytes;
+}
+
+START_TEST (torchtitan_moves_what_its_operations_do)
+/* Llama-3 8B: T tokens of h = 4096, keys of 1024, in 16 bits. Eager, operation by operation (kernel_layers.c,
+ * layer_transformer.c): norms 18 and 46 passes of T h, rotary 10 of queries and keys, the gate's gradient two products of
+ * 3. Keys and values are written for each head of the queries, gradients of three and of two maps' input added up. */
+{
+  const gint64 t = (gint64) B * S, h = 4096, kv = 1024, f = 14336;
+  const gboolean eager = _i == 0;
+  g_autoptr (LsWorkload) workload =
+      ls_workload_new_default (ls_model_new_preset ("llama3-8b", NULL), 1);
+
+  workload->software = ls_software_find (eager ? "pytorch-fsdp2-eager" : "pytorch-fsdp2", NULL);
+  workload->layout = ls_layout (1, 1, 1);
+  workload->micro_batch = workload->global_batch = B;
+  workload->seq_len = S;
+  ck_assert (ls_workload_resolve (workload, NULL));
+  g_autoptr (LsStage) stage =
+      ls_stage_new (workload, 0, ls_accelerator_find ("h100-sxm-96gb", NULL));
+  const LsLayerPlan *plan = block (stage);
+
+  ck_assert_int_eq (bytes_of (plan, "norm1", FALSE), 2 * t * h * (eager ? 18 : 2));
+  ck_assert_int_eq (bytes_of (plan, "norm1_grad", TRUE), 2 * t * h * (eager ? 46 : 5));
+  ck_assert_int_eq (bytes_of (plan, "rotary", FALSE), 2 * t * (h + kv) * (eager ? 10 : 2));
+  ck_assert_int_eq (bytes_of (plan, "rotary_grad", TRUE), 2 * t * (h + kv) * (eager ? 10 : 2));
+  ck_assert_int_eq (bytes_of (plan, "repeat_keys", FALSE), 4 * t * (eager ? h + kv : h));
+  ck_assert_int_eq (bytes_of (plan, "sum_repeated_keys", TRUE), 4 * t * (eager ? h + kv : h));
+  ck_assert_int_eq (bytes_of (plan, "sum_input_grads", TRUE), 2 * t * h * (eager ? 9 : 3));
+  ck_assert_int_eq (bytes_of (plan, eager ? "gate_grad" : "swiglu_grad", TRUE),
+                    2 * t * f * (eager ? 6 : 5));
+}
+END_TEST
+
+START_TEST (maps_apart_do_the_same_work)
+/* A product for each of three and of two maps: the FLOPs of one, a kernel more each (narrow ones may split their depth). */
+{
+  static const char *const names[] = {"pytorch-fsdp2", "megatron-core"};
+  double flops[2] = {0, 0};
+  int kernels[2] = {0, 0};
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    g_autoptr (LsWorkload) workload =
+        ls_workload_new_default (ls_model_new_preset ("llama3-8b", NULL), 1);
+
+    workload->software = ls_software_find (names[i], NULL);
+    workload->layout = ls_layout (1, 1, 1);
+    ck_assert (ls_workload_resolve (workload, NULL));
+    g_autoptr (LsStage) stage =
+        ls_stage_new (workload, 0, ls_accelerator_find ("h100-sxm-96gb", NULL));
+    const LsLayerPlan *plan = block (stage);
+
+    for (guint k = 0; k < plan->n_forward; k++)
+      if (plan->forward[k].kind == LS_KIND_MATMUL) {
+        flops[i] += plan->forward[k].cost.flops;
+        kernels[i] += plan->forward[k].cost.kernels;
+      }
+    for (guint k = 0; k < plan->n_backward; k++)
+      if (plan->backward[k].kind == LS_KIND_MATMUL) {
+        flops[i] += plan->backward[k].cost.flops;
+        kernels[i] += plan->backward[k].cost.kernels;
+      }
+  }
+  ck_assert (flops[0] > 0 && flops[0] == flops[1]);
+  ck_assert_int_ge (kernels[0], kernels[1] + 3 * (2 + 1));
+}
+END_TEST
+
 START_TEST (resnet_50_saves_known_tensors)
 /* Per sample in 16 bits, elements kept: stem convolution input 3 x 224^2, its norm's input and the pool's
  * input 64 x 112^2 each, and 8 bytes per output of the pool 64 x 56^2; the first bottleneck: its input 64 x 56^2
@@ -258,6 +333,8 @@ int main (void) {
   tcase_add_test (tcase, parameters_of_the_ranks_add_up);
   tcase_add_test (tcase, stages_add_up);
   tcase_add_loop_test (tcase, every_operation_costs_something, 0, (int) ls_model_preset_count ());
+  tcase_add_loop_test (tcase, torchtitan_moves_what_its_operations_do, 0, 2);
+  tcase_add_test (tcase, maps_apart_do_the_same_work);
   tcase_add_test (tcase, resnet_50_saves_known_tensors);
   suite_add_tcase (suite, tcase);
   srunner_run_all (runner, CK_NORMAL);
