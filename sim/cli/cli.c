@@ -107,8 +107,12 @@ static char *error_json (const GError *error) {
   return g_strdup_printf ("{\"error\": %s}\n", list);
 }
 
+/* Faults of a data file name their place and say "error" themselves, one a line. */
 static int show_error (const LsCli *cli, const GError *error) {
-  print_tagged (cli, "lockstep", "error", "31", error->message);
+  if (g_regex_match_simple ("^[^\n]+?:[0-9]+:[0-9]+: error: ", error->message, 0, 0))
+    fprintf (stderr, "%s\n", error->message);
+  else
+    print_tagged (cli, "lockstep", "error", "31", error->message);
   if (error->domain == LS_ERROR && error->code == LS_ERROR_USAGE && cli->command) {
     g_autofree char *usage = ls_help_usage (cli->command);
 

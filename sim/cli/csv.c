@@ -5,151 +5,180 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text_faults.h"
 
 struct LsCsv {
-  char *name;
   GPtrArray *columns; /* char * */
   GPtrArray *rows;    /* GPtrArray of char * */
   GArray *lines;      /* guint */
 };
 
 typedef struct {
+  guint line, column;
+} Place;
+
+typedef struct {
   const char *at, *end;
+  const char *line_start;
   guint line;
+  GPtrArray *row; /* char *: the fields of the row that is being read */
+  GArray *places; /* Place, where each of them begins, and behind them where the row ends */
+  LsTextFaults *faults;
 } Cursor;
 
 void ls_csv_free (LsCsv *csv) {
   if (!csv)
     return;
-  g_free (csv->name);
   g_clear_pointer (&csv->columns, g_ptr_array_unref);
   g_clear_pointer (&csv->rows, g_ptr_array_unref);
   g_clear_pointer (&csv->lines, g_array_unref);
   g_free (csv);
 }
 
-static gboolean fail (const LsCsv *csv, guint line, GError **error, const char *what) {
-  g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s:%u: %s", csv->name, line, what);
-  return FALSE;
+static Place place_of (const Cursor *cursor) {
+  return (Place){cursor->line, ls_text_column (cursor->line_start, cursor->at)};
 }
 
-/* What stands in quotes; the cursor is behind the opening one. */
-static gboolean read_quoted (const LsCsv *csv, Cursor *cursor, GString *field, GError **error) {
-  guint first = cursor->line;
+static void mark (Cursor *cursor) {
+  const Place place = place_of (cursor);
 
-  for (; cursor->at < cursor->end; cursor->at++) {
+  g_array_append_val (cursor->places, place);
+}
+
+static gboolean fault_at (Cursor *cursor, guint field, const char *what) {
+  const Place place = g_array_index (cursor->places, Place, field);
+
+  return ls_text_faults_add (cursor->faults, place.line, place.column, "%s", what);
+}
+
+/* Steps over one byte, counting lines. */
+static void step (Cursor *cursor) {
+  if (*cursor->at++ == '\n') {
+    cursor->line++;
+    cursor->line_start = cursor->at;
+  }
+}
+
+/* What stands in quotes; the cursor is on the opening one and goes behind the closing one. */
+static gboolean read_quoted (Cursor *cursor, GString *field) {
+  const Place first = place_of (cursor);
+
+  for (cursor->at++; cursor->at < cursor->end; step (cursor)) {
     if (*cursor->at == '"') {
-      if (cursor->at + 1 < cursor->end && cursor->at[1] == '"') {
-        cursor->at++;
-      } else {
-        cursor->at++;
+      cursor->at++;
+      if (cursor->at >= cursor->end || *cursor->at != '"')
         return TRUE;
-      }
     }
-    if (*cursor->at == '\n')
-      cursor->line++;
     g_string_append_c (field, *cursor->at);
   }
-  return fail (csv, first, error, "a quote is opened here and never closed");
+  return ls_text_faults_add (cursor->faults, first.line, first.column,
+                             "a quote is opened here and never closed");
 }
 
-/* One field; *last tells whether it ended its row. */
-static gboolean read_field (const LsCsv *csv, Cursor *cursor, GPtrArray *row, gboolean *last,
-                            GError **error) {
+static gboolean ends_field (const Cursor *cursor) {
+  return cursor->at >= cursor->end || *cursor->at == ',' || *cursor->at == '\n';
+}
+
+/* One field; returns whether another follows in its row. */
+static gboolean read_field (Cursor *cursor) {
   g_autoptr (GString) field = g_string_new (NULL);
+  gboolean another;
 
-  if (cursor->at < cursor->end && *cursor->at == '"') {
-    cursor->at++;
-    if (!read_quoted (csv, cursor, field, error))
-      return FALSE;
-    if (cursor->at < cursor->end && !strchr (",\r\n", *cursor->at))
-      return fail (csv, cursor->line, error,
-                   "text after a closing quote; a quote inside quotes is doubled");
-  } else {
-    for (; cursor->at < cursor->end && *cursor->at != ',' && *cursor->at != '\n'; cursor->at++)
-      g_string_append_c (field, *cursor->at);
+  mark (cursor);
+  if (cursor->at < cursor->end && *cursor->at == '"' && read_quoted (cursor, field) &&
+      !ends_field (cursor) && *cursor->at != '\r') {
+    const Place place = place_of (cursor);
+
+    ls_text_faults_add (cursor->faults, place.line, place.column,
+                        "text after a closing quote; a quote inside quotes is doubled");
   }
+  for (; !ends_field (cursor); cursor->at++)
+    g_string_append_c (field, *cursor->at);
   g_strstrip (field->str);
-  g_ptr_array_add (row, g_strdup (field->str));
-  if (cursor->at < cursor->end && *cursor->at == '\r')
-    cursor->at++;
-  *last = cursor->at >= cursor->end || *cursor->at == '\n';
-  if (cursor->at < cursor->end) {
-    if (*cursor->at == '\n')
-      cursor->line++;
-    cursor->at++;
+  g_ptr_array_add (cursor->row, g_strdup (field->str));
+  another = cursor->at < cursor->end && *cursor->at == ',';
+  if (!another) {
+    if (cursor->at[-1] == '\r')
+      cursor->at--;
+    mark (cursor);
+    while (!ends_field (cursor))
+      cursor->at++;
   }
-  return TRUE;
+  if (cursor->at < cursor->end)
+    step (cursor);
+  return another;
 }
 
-static gboolean read_row (const LsCsv *csv, Cursor *cursor, GPtrArray *row, GError **error) {
-  gboolean last = FALSE;
+static void take_header (LsCsv *csv, Cursor *cursor) {
+  GPtrArray *row = cursor->row;
 
-  while (!last)
-    if (!read_field (csv, cursor, row, &last, error))
-      return FALSE;
-  return TRUE;
-}
-
-static gboolean take_header (LsCsv *csv, GPtrArray *row, GError **error) {
   for (guint i = 0; i < row->len; i++)
     for (guint k = 0; k < i; k++)
       if (g_str_equal (row->pdata[i], row->pdata[k])) {
         g_autofree char *what =
             g_strdup_printf ("the column '%s' is named twice", (char *) row->pdata[i]);
 
-        return fail (csv, 1, error, what);
+        fault_at (cursor, i, what);
       }
   csv->columns = g_ptr_array_ref (row);
-  return TRUE;
 }
 
-static gboolean take_row (LsCsv *csv, GPtrArray *row, guint line, GError **error) {
-  if (!csv->columns)
-    return take_header (csv, row, error);
-  if (row->len == 1 && *(char *) row->pdata[0] == 0 && csv->columns->len > 1)
-    return TRUE;
-  if (row->len != csv->columns->len) {
-    g_autofree char *what =
-        g_strdup_printf ("%u fields in a table of %u columns", row->len, csv->columns->len);
+/* A row of another length is told where its surplus begins or where what is missing would stand. */
+static void take_row (LsCsv *csv, Cursor *cursor) {
+  const guint n = cursor->row->len, columns = csv->columns->len;
+  const guint line = g_array_index (cursor->places, Place, 0).line;
 
-    return fail (csv, line, error, what);
+  if (n == 1 && *(char *) cursor->row->pdata[0] == 0 && columns > 1)
+    return;
+  if (n != columns) {
+    g_autofree char *what =
+        g_strdup_printf ("%u field%s in a table of %u columns; %s", n, n == 1 ? "" : "s", columns,
+                         n > columns ? "a comma inside a field needs quotes"
+                                     : "an empty field still needs its comma");
+
+    fault_at (cursor, MIN (n, columns), what);
+    return;
   }
-  g_ptr_array_add (csv->rows, g_ptr_array_ref (row));
+  g_ptr_array_add (csv->rows, g_ptr_array_ref (cursor->row));
   g_array_append_val (csv->lines, line);
-  return TRUE;
+}
+
+static void read_rows (LsCsv *csv, Cursor *cursor) {
+  while (cursor->at < cursor->end) {
+    const guint faults = ls_text_faults_count (cursor->faults);
+
+    cursor->row = g_ptr_array_new_with_free_func (g_free);
+    g_array_set_size (cursor->places, 0);
+    while (read_field (cursor))
+      ;
+    if (csv->columns && ls_text_faults_count (cursor->faults) == faults)
+      take_row (csv, cursor);
+    else if (!csv->columns)
+      take_header (csv, cursor);
+    g_ptr_array_unref (cursor->row);
+  }
 }
 
 LsCsv *ls_csv_parse (const char *name, const char *text, gsize length, GError **error) {
   g_autoptr (LsCsv) csv = g_new0 (LsCsv, 1);
-  Cursor cursor = {text, text + length, 1};
+  g_autoptr (LsTextFaults) faults = ls_text_faults_new (name);
+  g_autoptr (GArray) places = g_array_new (FALSE, FALSE, sizeof (Place));
+  Cursor cursor = {text, text + length, text, 1, NULL, places, faults};
 
-  csv->name = g_strdup (name);
   csv->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
   csv->lines = g_array_new (FALSE, FALSE, sizeof (guint));
-  if (memchr (text, 0, length) || !g_utf8_validate_len (text, length, NULL)) {
-    fail (csv, 1, error, "no text table (binary, or not UTF-8)");
-    return NULL;
-  }
   if (length >= 3 && memcmp (text, "\357\273\277", 3) == 0)
-    cursor.at += 3;
-  while (cursor.at < cursor.end) {
-    g_autoptr (GPtrArray) row = g_ptr_array_new_with_free_func (g_free);
-    guint line = cursor.line;
-
-    if (!read_row (csv, &cursor, row, error) || !take_row (csv, row, line, error))
-      return NULL;
+    cursor.line_start = cursor.at += 3;
+  if (ls_text_check (faults, text, length)) {
+    read_rows (csv, &cursor);
+    if (!csv->columns)
+      ls_text_faults_add (faults, 1, 1, "an empty table: the first line must name the columns");
   }
-  if (!csv->columns) {
-    fail (csv, 1, error, "an empty table: the first line must name the columns");
-    return NULL;
-  }
-  return g_steal_pointer (&csv);
+  return ls_text_faults_check (faults, error) ? g_steal_pointer (&csv) : NULL;
 }
 
 LsCsv *ls_csv_read (const char *path, GError **error) {
   g_autofree char *text = NULL;
-  g_autofree char *name = g_path_get_basename (path);
   g_autoptr (GError) local = NULL;
   gsize length;
 
@@ -157,7 +186,7 @@ LsCsv *ls_csv_read (const char *path, GError **error) {
     g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s: the table %s", path, local->message);
     return NULL;
   }
-  return ls_csv_parse (name, text, length, error);
+  return ls_csv_parse (path, text, length, error);
 }
 
 guint ls_csv_rows (const LsCsv *csv) {

@@ -2,7 +2,9 @@
  * inside quotes, a byte order mark, LF or CRLF, blank lines between rows ignored.
  *
  * The first line names the columns. Every row must have as many fields as there are columns; a
- * column named twice, a stray quote, a NUL byte or text that is not UTF-8 is an error with its line.
+ * column named twice, a stray quote, a NUL byte or text that is not UTF-8 is a fault. A table with faults
+ * is refused as a whole, all of them told with line and column (base/text_faults.h): a row with a comma too
+ * many has its values in the wrong columns, and no other row is proof against the same hand.
  * Ownership: a table owns all texts; fields are valid as long as it lives.
  */
 #pragma once

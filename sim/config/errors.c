@@ -80,6 +80,22 @@ void ls_config_errors_add (LsConfigErrors *errors, LsConfigFaultKind kind,
   errors->counts[kind]++;
 }
 
+void ls_config_errors_add_text_faults (LsConfigErrors *errors, const LsTextFaults *faults) {
+  const guint n = ls_text_faults_count (faults), shown = MIN (n, LS_TEXT_FAULTS_SHOWN);
+  LsConfigPosition at = {.file = ls_text_faults_name (faults)};
+
+  for (guint i = 0; i < shown; i++) {
+    const LsTextFault fault = ls_text_faults_get (faults, i);
+
+    at.line = (int) fault.line;
+    at.column = (int) fault.column;
+    ls_config_errors_add (errors, LS_CONFIG_FAULT_ERROR, at, "%s", fault.message);
+  }
+  if (n > shown)
+    ls_config_errors_add (errors, LS_CONFIG_FAULT_ERROR, at, "%u more faults behind this one",
+                          n - shown);
+}
+
 guint ls_config_errors_count (const LsConfigErrors *errors, LsConfigFaultKind kind) {
   return errors->counts[kind];
 }

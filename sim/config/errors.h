@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/text_faults.h"
 #include "config/position.h"
 
 #include <glib.h>
@@ -32,6 +33,9 @@ void ls_config_errors_free (LsConfigErrors *errors);
 
 void ls_config_errors_add (LsConfigErrors *errors, LsConfigFaultKind kind,
                            LsConfigPosition position, const char *format, ...) G_GNUC_PRINTF (4, 5);
+
+/* Adds the faults of a file of data that the scenario names, at their own places. */
+void ls_config_errors_add_text_faults (LsConfigErrors *errors, const LsTextFaults *faults);
 
 guint ls_config_errors_count (const LsConfigErrors *errors, LsConfigFaultKind kind);
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/quantity.h"
 
@@ -48,25 +47,34 @@ const char *ls_kernel_op_name (LsKernelOp op) {
 /* --- reading -------------------------------------------------------------------------------- */
 
 typedef struct {
-  const char *name;
   guint line;
+  guint place[N_COLUMNS +
+              1];    /* where each field of the line begins, and what is behind the last column */
   int at[N_COLUMNS]; /* field of each column; -1: absent */
   guint n_fields;
-  GString *faults;
+  LsTextFaults *faults;
   LsKernelTable *table;
 } Reader;
 
-static void fault (Reader *r, const char *format, ...) G_GNUC_PRINTF (2, 3);
-static void fault (Reader *r, const char *format, ...) {
-  va_list args;
+/* Where the fields of a line begin, white space before them left out; as many as a row may have. */
+static void mark_places (Reader *r, const char *line) {
+  const char *field = line;
+  guint n = 0;
 
-  va_start (args, format);
-  if (r->faults->len > 0)
-    g_string_append_c (r->faults, '\n');
-  g_string_append_printf (r->faults, "%s:%u: ", r->name, r->line);
-  g_string_append_vprintf (r->faults, format, args);
-  va_end (args);
+  while (field != NULL && n <= N_COLUMNS) {
+    const char *comma = strchr (field, ',');
+
+    r->place[n++] = ls_text_column (line, field + strspn (field, " \t"));
+    field = comma != NULL ? comma + 1 : NULL;
+  }
+  while (n <= N_COLUMNS)
+    r->place[n++] = ls_text_column (line, line + strlen (line));
 }
+
+#define FAULT(r, field, ...) \
+  ls_text_faults_add ((r)->faults, (r)->line, (r)->place[MIN ((field), N_COLUMNS)], __VA_ARGS__)
+/* A fault of what a column holds. */
+#define FAULT_IN(r, column, ...) FAULT (r, (guint) (r)->at[column], __VA_ARGS__)
 
 static void read_head (Reader *r, char **fields) {
   for (guint i = 0; i < N_COLUMNS; i++)
@@ -77,17 +85,17 @@ static void read_head (Reader *r, char **fields) {
     while (i < N_COLUMNS && strcmp (g_strstrip (fields[f]), columns[i]) != 0)
       i++;
     if (i == N_COLUMNS)
-      fault (r, "unknown column '%s'; columns are op, shape, format, time, gpu", fields[f]);
+      FAULT (r, f, "unknown column '%s'; columns are op, shape, format, time, gpu", fields[f]);
     else if (r->at[i] >= 0)
-      fault (r, "column '%s' is there twice", fields[f]);
+      FAULT (r, f, "column '%s' is there twice", fields[f]);
     else
       r->at[i] = (int) f;
     r->n_fields = f + 1;
   }
   for (guint i = 0; i < COLUMN_GPU; i++)
     if (r->at[i] < 0)
-      fault (r, "no column '%s'; columns are op, shape, format, time and, if wanted, gpu",
-             columns[i]);
+      FAULT (r, r->n_fields,
+             "no column '%s'; columns are op, shape, format, time and, if wanted, gpu", columns[i]);
 }
 
 static gboolean read_op (Reader *r, const char *word, LsKernelOp *op) {
@@ -100,7 +108,7 @@ static gboolean read_op (Reader *r, const char *word, LsKernelOp *op) {
     }
     g_string_append_printf (all, "%s%s", i > 0 ? ", " : "", ops[i].name);
   }
-  fault (r, "unknown op '%s'; takes %s", word, all->str);
+  FAULT_IN (r, COLUMN_OP, "unknown op '%s'; takes %s", word, all->str);
   return FALSE;
 }
 
@@ -111,7 +119,8 @@ static gboolean read_shape (Reader *r, const char *text, LsKernelRow *row) {
   for (guint i = 0; i < LS_KERNEL_SIZES; i++)
     row->size[i] = 1;
   if (n < ops[row->op].least || n > ops[row->op].most) {
-    fault (r, "'%s' is no shape of %s; takes %s", text, ops[row->op].name, ops[row->op].sizes);
+    FAULT_IN (r, COLUMN_SHAPE, "'%s' is no shape of %s; takes %s", text, ops[row->op].name,
+              ops[row->op].sizes);
     return FALSE;
   }
   for (guint i = 0; i < n; i++) {
@@ -119,7 +128,8 @@ static gboolean read_shape (Reader *r, const char *text, LsKernelRow *row) {
 
     if (!g_ascii_string_to_unsigned (g_strstrip (sizes[i]), 10, 1, (guint64) LARGEST_SIZE, &size,
                                      NULL)) {
-      fault (r, "'%s' in shape '%s' is no whole number from 1 to 2^53", sizes[i], text);
+      FAULT_IN (r, COLUMN_SHAPE, "'%s' in shape '%s' is no whole number from 1 to 2^53", sizes[i],
+                text);
       return FALSE;
     }
     row->size[i] = (gint64) size;
@@ -131,9 +141,9 @@ static gboolean read_time (Reader *r, const char *text, LsKernelRow *row) {
   g_autoptr (GError) error = NULL;
 
   if (!ls_quantity_parse (text, LS_DIMENSION_TIME, &row->time_s, &error))
-    fault (r, "time: %s", error->message);
+    FAULT_IN (r, COLUMN_TIME, "time: %s", error->message);
   else if (row->time_s <= 0 || row->time_s > 1e5)
-    fault (r, "time '%s' is not between 0 and 100,000 s", text);
+    FAULT_IN (r, COLUMN_TIME, "time '%s' is not between 0 and 100,000 s", text);
   else
     return TRUE;
   return FALSE;
@@ -169,7 +179,7 @@ static void add_row (Reader *r, const LsKernelRow *row) {
   const LsKernelRow *other = find_same (r->table, row);
 
   if (other != NULL) {
-    fault (r, "the same kernel stands in line %u", other->line);
+    FAULT_IN (r, COLUMN_OP, "the same kernel stands in line %u", other->line);
     return;
   }
   g_array_append_val (r->table->rows, *row);
@@ -184,7 +194,8 @@ static void read_row (Reader *r, char **fields) {
   gboolean good = TRUE;
 
   if (n != r->n_fields) {
-    fault (r, "%u fields, but %u columns", n, r->n_fields);
+    FAULT (r, MIN (n, r->n_fields), "%u field%s, but %u columns", n, n == 1 ? "" : "s",
+           r->n_fields);
     return;
   }
   for (guint i = 0; i < n; i++)
@@ -192,7 +203,7 @@ static void read_row (Reader *r, char **fields) {
   good = read_op (r, fields[r->at[COLUMN_OP]], &row.op);
   good = good && read_shape (r, fields[r->at[COLUMN_SHAPE]], &row);
   if (!ls_format_parse (fields[r->at[COLUMN_FORMAT]], &row.format, &error)) {
-    fault (r, "format: %s", error->message);
+    FAULT_IN (r, COLUMN_FORMAT, "format: %s", error->message);
     good = FALSE;
   }
   if (!read_time (r, fields[r->at[COLUMN_TIME]], &row))
@@ -201,7 +212,7 @@ static void read_row (Reader *r, char **fields) {
     g_clear_error (&error);
     row.gpu = ls_accelerator_find (fields[r->at[COLUMN_GPU]], &error);
     if (row.gpu == NULL) {
-      fault (r, "gpu: %s", error->message);
+      FAULT_IN (r, COLUMN_GPU, "gpu: %s", error->message);
       good = FALSE;
     }
   }
@@ -209,58 +220,64 @@ static void read_row (Reader *r, char **fields) {
     add_row (r, &row);
 }
 
-LsKernelTable *ls_kernel_table_parse (const char *name, const char *text, GError **error) {
+static void read_line (Reader *r, char *line) {
+  g_auto (GStrv) fields = NULL;
+
+  g_strchomp (line);
+  if (line[strspn (line, " \t")] == '\0' || line[strspn (line, " \t")] == '#')
+    return;
+  mark_places (r, line);
+  fields = g_strsplit (line, ",", -1);
+  if (r->n_fields > 0)
+    read_row (r, fields);
+  else
+    read_head (r, fields);
+}
+
+/* Of several lines that are wrong all are told; a wrong heading is told alone. */
+static void read_lines (Reader *r, char **lines) {
+  for (guint i = 0; lines[i] != NULL; i++) {
+    const gboolean headed = r->n_fields > 0;
+
+    r->line = i + 1;
+    read_line (r, lines[i]);
+    if (!headed && ls_text_faults_count (r->faults) > 0)
+      return;
+  }
+  if (r->n_fields == 0)
+    ls_text_faults_add (r->faults, 1, 1,
+                        "the table is empty; its first line is op,shape,format,time");
+  else if (r->table->rows->len == 0 && ls_text_faults_count (r->faults) == 0)
+    ls_text_faults_add (r->faults, r->line, 1, "the table has no rows below its heading");
+}
+
+LsKernelTable *ls_kernel_table_parse (const char *text, LsTextFaults *faults) {
   static const char byte_order_mark[] = "\357\273\277"; /* spreadsheets write one */
   const gsize skip = g_str_has_prefix (text, byte_order_mark) ? strlen (byte_order_mark) : 0;
   g_auto (GStrv) lines = g_strsplit (text + skip, "\n", -1);
-  g_autoptr (GString) faults = g_string_new (NULL);
   g_autoptr (LsKernelTable) table = g_new0 (LsKernelTable, 1);
-  Reader reader = {.name = name, .line = 1, .faults = faults, .table = table};
+  Reader reader = {.line = 1, .faults = faults, .table = table};
 
   table->references = 1;
-  table->name = g_path_get_basename (name);
+  table->name = g_path_get_basename (ls_text_faults_name (faults));
   table->rows = g_array_new (FALSE, FALSE, sizeof (LsKernelRow));
   table->index = g_hash_table_new_full (row_hash, row_equal, g_free, NULL);
-  reader.name = table->name;
-  for (guint i = 0; lines[i] != NULL; i++) {
-    const char *line = g_strstrip (lines[i]);
-    g_auto (GStrv) fields = NULL;
-
-    reader.line = i + 1;
-    if (*line == '\0' || *line == '#')
-      continue;
-    fields = g_strsplit (line, ",", -1);
-    if (reader.n_fields > 0)
-      read_row (&reader, fields);
-    else {
-      read_head (&reader, fields);
-      if (faults->len > 0)
-        break;
-    }
-  }
-  if (reader.n_fields == 0)
-    fault (&reader, "the table is empty; its first line is op,shape,format,time");
-  else if (table->rows->len == 0 && faults->len == 0)
-    fault (&reader, "the table has no rows below its heading");
-  if (faults->len == 0)
-    return g_steal_pointer (&table);
-  g_set_error_literal (error, LS_ERROR, LS_ERROR_CONFIG, faults->str);
-  return NULL;
+  read_lines (&reader, lines);
+  return ls_text_faults_count (faults) == 0 ? g_steal_pointer (&table) : NULL;
 }
 
-LsKernelTable *ls_kernel_table_read (const char *path, GError **error) {
+LsKernelTable *ls_kernel_table_read (const char *path, LsTextFaults *faults) {
   g_autofree char *text = NULL;
+  g_autoptr (GError) error = NULL;
   gsize length = 0;
 
-  if (!ls_file_read (path, LS_FILE_MAX, &text, &length, error)) {
-    g_prefix_error (error, "%s ", path);
+  if (!ls_file_read (path, LS_FILE_MAX, &text, &length, &error)) {
+    ls_text_faults_add (faults, 0, 0, "%s", error->message);
     return NULL;
   }
-  if (strlen (text) != length || !g_utf8_validate (text, -1, NULL)) {
-    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s is no text", path);
+  if (!ls_text_check (faults, text, length))
     return NULL;
-  }
-  return ls_kernel_table_parse (path, text, error);
+  return ls_kernel_table_parse (text, faults);
 }
 
 /* --- use ------------------------------------------------------------------------------------ */

@@ -9,13 +9,14 @@
  * A row stands for every kernel of that op, shape and format (on that GPU, if one is named): FLOPs and bytes
  * stay the model's, the duration becomes the row's, and the shares of SMs and HBM that it takes while it runs
  * follow. Gaps and launches of the software are added as to any kernel.
- * Strict: a wrong line is a fault with its number, all at once; equal rows twice are one too. Lines that
+ * Strict: a wrong line is a fault with line and column, all at once; equal rows twice are one too. Lines that
  * begin with # and empty ones are left out.
  * Cost:      O(rows) to read, O(1) per kernel priced.
  * Left out:  kernels of the optimizer, streams, convolutions; times that depend on what runs beside.
  * Ownership: counted by reference; rows count what they were used for (not for several threads). */
 #pragma once
 
+#include "base/text_faults.h"
 #include "hw/accelerators.h"
 
 /* X (ID, "word", sizes, most sizes, "what the sizes are") */
@@ -53,11 +54,10 @@ typedef struct {
 
 typedef struct LsKernelTable LsKernelTable;
 
-/* NULL and LS_ERROR_CONFIG when there are faults, each a line "NAME:LINE: what" of the message; LS_ERROR_IO
- * when the file cannot be read. */
-LsKernelTable *ls_kernel_table_read (const char *path, GError **error);
-/* The same from a text; `name` is for messages. */
-LsKernelTable *ls_kernel_table_parse (const char *name, const char *text, GError **error);
+/* NULL after adding to @faults, which name the file @path; also when it cannot be read. */
+LsKernelTable *ls_kernel_table_read (const char *path, LsTextFaults *faults);
+/* The same from a text; the table goes by the name of the faults' file. */
+LsKernelTable *ls_kernel_table_parse (const char *text, LsTextFaults *faults);
 LsKernelTable *ls_kernel_table_ref (LsKernelTable *table);
 void ls_kernel_table_unref (LsKernelTable *table); /* NULL is allowed */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsKernelTable, ls_kernel_table_unref)

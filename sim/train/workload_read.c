@@ -252,20 +252,15 @@ static const LsSoftware *chosen_software (LsWorkloadReader *r, const LsSoftware 
              : ls_software_with (software, choice);
 }
 
-/* Every fault of the table is one of the key that names it. */
 static void read_kernels (LsWorkloadReader *r) {
   const char *const path = W "software.kernels";
-  g_autoptr (GError) error = NULL;
   g_autofree char *file = ls_reader_has (r, path) ? ls_config_get_file (r->config, path) : NULL;
+  g_autoptr (LsTextFaults) faults = file != NULL ? ls_text_faults_new (file) : NULL;
 
   if (file == NULL)
     return;
-  r->workload->kernels = ls_kernel_table_read (file, &error);
-  if (error == NULL)
-    return;
-  g_auto (GStrv) faults = g_strsplit (error->message, "\n", -1);
-  for (guint i = 0; faults[i] != NULL; i++)
-    ls_reader_fault (r, path, "%s", faults[i]);
+  r->workload->kernels = ls_kernel_table_read (file, faults);
+  ls_config_errors_add_text_faults (r->errors, faults);
 }
 
 static void read_software (LsWorkloadReader *r) {

@@ -103,8 +103,8 @@ measured=$(tr ',' '\n' <out | sed -n 's/.*"step_time_s": //p' | head -n 1)
 awk -v a="$bf16" -v b="$measured" 'BEGIN { exit !(b - a > 0.059 && b - a < 0.060) }' || fail "with a kernel of 5 ms: $measured s, before $bf16 s"
 printf 'op,shape,format,time\nmatmul,1x2,bf16,1 us\nwhat,1,bf16,1 us\n' >sub/kernels.csv
 run 2 check sub/small.yaml
-says err "kernels.csv:2: '1x2' is no shape of matmul"
-says err "kernels.csv:3: unknown op 'what'"
+says err "kernels.csv:2:8: error: '1x2' is no shape of matmul"
+says err "kernels.csv:3:1: error: unknown op 'what'"
 # ZeRO 1 gathers linear maps that are kept in 8 bits alone as such, and the rest as it is: of 4 blocks of 12 h^2 in maps
 # each, h = 1024, one byte less travels, half of it from each of 2 ranks.
 cat >gathered.yaml <<'YAML'

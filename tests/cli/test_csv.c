@@ -32,13 +32,23 @@ END_TEST
 static const struct {
   const char *text, *says;
 } wrong[] = {
-    {"", "empty"},
-    {"a,b\n1\n", "t.csv:2: 1 fields in a table of 2 columns"},
-    {"a,b\n1,2,3\n", "3 fields"},
-    {"a,a\n", "named twice"},
-    {"a\n\"open\n", "t.csv:2: a quote is opened"},
-    {"a\n\"x\"y\n", "after a closing quote"},
-    {"a\n\377\376\n", "not UTF-8"},
+    {"", "t.csv:1:1: error: an empty table"},
+    {"a,b\n1\n", "t.csv:2:2: error: 1 field in a table of 2 columns; an empty field"},
+    {"a,b\r\n1\r\n", "t.csv:2:2: error: 1 field in"},
+    {"a,b\n\"1\n2\"", "t.csv:3:3: error: 1 field in"},
+    {"a,b\n1,2,3\n", "t.csv:2:5: error: 3 fields in a table of 2 columns; a comma"},
+    {"a,b\n\303\244,2,3,4\n", "t.csv:2:5: error: 4 fields"}, /* a character of two bytes */
+    {"a,b,a\n", "t.csv:1:5: error: the column 'a' is named twice"},
+    {"a\n\"open\n", "t.csv:2:1: error: a quote is opened"},
+    {"a\n\"x\"y\n", "t.csv:2:4: error: text after a closing quote"},
+    {"a\n\"x\" \"y\n", "t.csv:2:4: error: text after a closing quote"},
+    {"a\nb\377\376\n", "t.csv:2:2: error: this byte is no text"},
+    /* All at once. */
+    {"a,b\n1\n2,3\n4,5,6\n\"7\"x,8\n\"9\n",
+     "t.csv:2:2: error: 1 field in a table of 2 columns; an empty field still needs its comma\n"
+     "t.csv:4:5: error: 3 fields in a table of 2 columns; a comma inside a field needs quotes\n"
+     "t.csv:5:4: error: text after a closing quote; a quote inside quotes is doubled\n"
+     "t.csv:6:1: error: a quote is opened here and never closed"},
 };
 
 START_TEST (refuses) {
@@ -48,6 +58,20 @@ START_TEST (refuses) {
   ck_assert_ptr_null (csv);
   ck_assert (g_error_matches (error, LS_ERROR, LS_ERROR_CONFIG));
   ck_assert_msg (strstr (error->message, wrong[_i].says) != NULL, "%s", error->message);
+}
+END_TEST
+
+/* A screen of faults, then how many more there are. */
+START_TEST (a_thousand_faults_are_counted) {
+  g_autoptr (GString) text = g_string_new ("a,b\n");
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < 1000; i++)
+    g_string_append (text, "1\n");
+  ck_assert_ptr_null (parse (text->str, &error));
+  ck_assert_ptr_nonnull (strstr (error->message, "t.csv:21:2: error: "));
+  ck_assert_ptr_null (strstr (error->message, "t.csv:22:2: error: "));
+  ck_assert_ptr_nonnull (strstr (error->message, "\nt.csv: error: 980 more faults"));
 }
 END_TEST
 
@@ -90,6 +114,7 @@ int main (void) {
 
   tcase_add_test (all, reads_quotes_breaks_and_crlf);
   tcase_add_loop_test (all, refuses, 0, G_N_ELEMENTS (wrong));
+  tcase_add_test (all, a_thousand_faults_are_counted);
   tcase_add_test (all, survives_truncation);
   tcase_add_test (all, round_trip);
   suite_add_tcase (suite, all);

@@ -20,8 +20,10 @@ static LsDevice device_of (const char *gpu) {
 
 static LsKernelTable *parse (const char *text) {
   g_autoptr (GError) error = NULL;
-  LsKernelTable *table = ls_kernel_table_parse ("dir/k.csv", text, &error);
+  g_autoptr (LsTextFaults) faults = ls_text_faults_new ("dir/k.csv");
+  LsKernelTable *table = ls_kernel_table_parse (text, faults);
 
+  ls_text_faults_check (faults, &error);
   ck_assert_msg (table != NULL, "%s", error != NULL ? error->message : "");
   return table;
 }
@@ -101,25 +103,30 @@ START_TEST (faults_have_lines) {
   } cases[] = {
       {"op,shape,format,time\nmatmul,1x2,bf16,1 us\nmatmull,1x2x3,bf16,1 us\nnorm,4x-1,bf16,1 us\n"
        "norm,4x4,bf17,1 us\nnorm,4x4,bf16,5\n",
-       {"k.csv:2: '1x2' is no shape of matmul; takes m x n x k", "k.csv:3: unknown op 'matmull'",
-        "k.csv:4: '-1' in shape '4x-1'", "k.csv:5: format: unknown number format 'bf17'",
-        "k.csv:6: time: "}},
+       {"k.csv:2:8: error: '1x2' is no shape of matmul; takes m x n x k",
+        "k.csv:3:1: error: unknown op 'matmull'", "k.csv:4:6: error: '-1' in shape '4x-1'",
+        "k.csv:5:10: error: format: unknown number format 'bf17'", "k.csv:6:15: error: time: "}},
       {"op,shape,format,time\nnorm,4x4,bf16,1 us\nnorm,4x4,bf16,2 us\nnorm,4x4,bf16\n",
-       {"k.csv:3: the same kernel stands in line 2", "k.csv:4: 3 fields, but 4 columns"}},
-      {"op,shape,size,time\n", {"k.csv:1: unknown column 'size'", "k.csv:1: no column 'format'"}},
+       {"k.csv:3:1: error: the same kernel stands in line 2",
+        "k.csv:4:14: error: 3 fields, but 4 columns"}},
+      {"op,shape,size,time\n",
+       {"k.csv:1:10: error: unknown column 'size'", "k.csv:1:19: error: no column 'format'"}},
       {"# nothing\n", {"the table is empty"}},
-      {"", {"k.csv:1: the table is empty"}},
+      {"", {"k.csv:1:1: error: the table is empty"}},
       {"op,shape,format,time\n# none\n\n", {"the table has no rows below its heading"}},
-      {"\357\273\277op,shape,format,time\nnorm,4x4,bf16,0 us\n", {"k.csv:2: time '0 us'"}},
+      {"\357\273\277op,shape,format,time\nnorm,4x4,bf16,0 us\n",
+       {"k.csv:2:15: error: time '0 us'"}},
       {"op,shape,format,time,gpu\nnorm,4x4,bf16,1 us,h1000\n",
-       {"k.csv:2: gpu: unknown GPU 'h1000'"}},
-      {"op,shape,format,time\nnorm,4x4,bf16,0 us\n", {"k.csv:2: time '0 us'"}},
+       {"k.csv:2:20: error: gpu: unknown GPU 'h1000'"}},
+      {"op,shape,format,time\nnorm,4x4,bf16,0 us\n", {"k.csv:2:15: error: time '0 us'"}},
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (GError) error = NULL;
+    g_autoptr (LsTextFaults) faults = ls_text_faults_new ("k.csv");
 
-    ck_assert_ptr_null (ls_kernel_table_parse ("k.csv", cases[i].text, &error));
+    ck_assert_ptr_null (ls_kernel_table_parse (cases[i].text, faults));
+    ck_assert (!ls_text_faults_check (faults, &error));
     ck_assert (g_error_matches (error, LS_ERROR, LS_ERROR_CONFIG));
     for (guint k = 0; k < G_N_ELEMENTS (cases[i].says) && cases[i].says[k] != NULL; k++)
       ck_assert_msg (strstr (error->message, cases[i].says[k]) != NULL, "no '%s' in: %s",
@@ -142,7 +149,7 @@ START_TEST (long_tables) {
   for (guint i = 0; i < n; i++)
     g_string_append_printf (text, "norm,%ux8,bf16,%u us,\n", i + 1, i % 50 + 1);
   g_string_append_printf (text, "norm,%ux8,bf16,7 us,h100-sxm-80gb\n", n);
-  table = ls_kernel_table_parse ("k.csv", text->str, NULL);
+  table = parse (text->str);
   ck_assert_ptr_nonnull (table);
   ck_assert_uint_eq (ls_kernel_table_size (table), n + 1);
   for (guint i = 0; i < n; i++)
