@@ -184,7 +184,8 @@ void ls_layer_builder_narrow (LsLayerBuilder *builder) {
   builder->expands =
       builder->frozen &&
       ls_precision_expands (precision, builder->narrow ? builder->narrow_forward : builder->format);
-  builder->gathers_narrow = builder->narrow && precision->narrow.recipe != LS_FP8_ROW;
+  builder->by_row = builder->narrow && precision->narrow.recipe == LS_FP8_ROW;
+  builder->gathers_narrow = builder->narrow && !builder->by_row;
   builder->copies = builder->narrow ? ls_precision_copies (precision, accelerator) : 0;
 }
 
@@ -193,12 +194,28 @@ static LsLayerOp *scale (LsLayerBuilder *builder, const char *name, gint64 eleme
                          LsFormat to, int copies) {
   const LsPrecision *precision = &builder->workload->precision;
   const double bytes = (double) elements * ls_precision_scaling_bytes (precision, from, to, copies);
-  const int kernels = ls_precision_scaling_kernels (precision, to);
+  const int kernels = ls_precision_scaling_kernels (precision, to, copies);
   LsKernelCost cost = ls_kernel_stream (&builder->device, (gint64) bytes / kernels,
                                         2.0 * (double) elements / kernels);
 
   cost = ls_kernel_times (&cost, kernels);
   return ls_layer_add_kernel (builder, name, LS_KIND_ELEMENTWISE, cost);
+}
+
+/* The copy by columns of an operand with a scale per row, for a product of the backward pass. Weights that nobody
+ * gathers have theirs from the update. */
+static void scale_columns (LsLayerBuilder *builder, const char *name, gint64 elements,
+                           LsPhaseName phase) {
+  const LsPrecision *precision = &builder->workload->precision;
+  const LsFormat to = builder->narrow_forward;
+  const double bytes =
+      (double) elements * (ls_precision_scaling_bytes (precision, builder->format, to, 2) -
+                           ls_precision_scaling_bytes (precision, builder->format, to, 1));
+  LsKernelCost cost = ls_kernel_stream (&builder->device, (gint64) bytes / 2, (double) elements);
+
+  if (builder->by_row && !builder->frozen)
+    ls_layer_add_kernel (builder, name, LS_KIND_ELEMENTWISE, ls_kernel_times (&cost, 2))->phase =
+        phase;
 }
 
 static gint64 narrow_bytes (const LsLayerBuilder *builder, gint64 elements) {
@@ -231,15 +248,15 @@ void ls_layer_scale_operands (LsLayerBuilder *builder, gint64 rows, gint64 in, g
   else if (builder->frozen ? !ls_format_is_narrow (precision->parameters)
                            : !precision->narrow.gathered) {
     op = scale (builder, "scale_weight", in * out, builder->format, builder->narrow_forward,
-                builder->copies);
-    op->saved_bytes = narrow_bytes (builder, in * out);
+                builder->by_row && !builder->frozen ? 1 : builder->copies);
+    op->saved_bytes = builder->by_row && !builder->frozen ? 0 : narrow_bytes (builder, in * out);
   } else if (builder->copies > 1) {
     op = scale (builder, "transpose_weight", in * out, builder->narrow_forward,
                 builder->narrow_forward, 1);
     op->saved_bytes = narrow_bytes (builder, in * out);
   }
   scale (builder, "scale_input", rows * in, builder->format, builder->narrow_forward,
-         builder->frozen ? 1 : builder->copies);
+         builder->frozen || builder->by_row ? 1 : builder->copies);
 }
 
 void ls_layer_scale_gradient (LsLayerBuilder *builder, gint64 elements) {
@@ -444,6 +461,9 @@ LsLayerOp *ls_layer_add_input_gradients (LsLayerBuilder *builder, const char *na
   for (guint i = 0; i < n; i++)
     out += outs[i];
   expand_weights (builder, in, out);
+  if (gathers (builder->workload) && !builder->workload->precision.narrow.gathered)
+    scale_columns (builder, "scale_weight_columns", in * out * builder->groups,
+                   LS_PHASE_INPUT_GRAD);
   op = add_rows_matmul (builder, name, input_product, in, outs, n);
   op->phase = LS_PHASE_INPUT_GRAD;
   op->workspace_bytes = ls_layer_bytes (builder, builder->tokens * (in + out));
@@ -488,6 +508,7 @@ LsLayerOp *ls_layer_add_weight_gradients (LsLayerBuilder *builder, const char *n
     return NULL;
   for (guint i = 0; i < n; i++)
     out += outs[i];
+  scale_columns (builder, "scale_input_columns", builder->tokens * in, LS_PHASE_WEIGHT_GRAD);
   const LsKernelCost cost = products (builder, weight_product, group_tokens (builder), in, outs, n);
   LsLayerOp *op = ls_layer_add_kernel (builder, name, LS_KIND_MATMUL, cost);
 

@@ -21,6 +21,7 @@ typedef struct {
   gboolean narrow;       /* linear maps multiply in the formats below: see train/precision.h */
   LsFormat narrow_forward, narrow_gradient;
   int copies;              /* of a narrow operand that both passes need */
+  gboolean by_row;         /* each pass scales its own from what is kept in `format` */
   gboolean gathers_narrow; /* each rank scales its rows, which travel so */
   gboolean scaled; /* the operands of the next linear map are in the narrow format already */
   guint tensor;

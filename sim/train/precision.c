@@ -117,10 +117,12 @@ double ls_precision_scaling_bytes (const LsPrecision *precision, LsFormat from, 
   const double in = ls_format_size (from);
 
   if (precision->narrow.recipe == LS_FP8_ROW)
-    return (in + ls_format_size (to)) * copies;
+    return (in + ls_format_size (to)) * copies + in * (copies - 1);
   return in * (reads_twice (precision, to) ? 2 : 1) + ls_format_size (to) * copies;
 }
 
-int ls_precision_scaling_kernels (const LsPrecision *precision, LsFormat to) {
-  return reads_twice (precision, to) || precision->narrow.recipe == LS_FP8_ROW ? 2 : 1;
+int ls_precision_scaling_kernels (const LsPrecision *precision, LsFormat to, int copies) {
+  if (precision->narrow.recipe == LS_FP8_ROW)
+    return 2 * copies - 1;
+  return reads_twice (precision, to) ? 2 : 1;
 }

@@ -164,6 +164,9 @@ START_TEST (scaling_moves_these_bytes) {
 
   ck_assert (ls_precision_scaling_bytes (&p, LS_FORMAT_BF16, LS_FORMAT_FP8_E4M3, 2) == 4);
   ck_assert (ls_precision_scaling_bytes (&p, LS_FORMAT_BF16, LS_FORMAT_FP8_E4M3, 1) == 3);
+  p.narrow.recipe = LS_FP8_ROW;
+  ck_assert (ls_precision_scaling_bytes (&p, LS_FORMAT_BF16, LS_FORMAT_FP8_E4M3, 1) == 3);
+  ck_assert (ls_precision_scaling_bytes (&p, LS_FORMAT_BF16, LS_FORMAT_FP8_E4M3, 2) == 3 + 5);
   p.narrow.recipe = LS_FP8_CURRENT;
   ck_assert (ls_precision_scaling_bytes (&p, LS_FORMAT_BF16, LS_FORMAT_FP8_E4M3, 2) == 6);
   p = ls_precision_of_word ("mxfp8");
@@ -278,7 +281,7 @@ START_TEST (operands_travel_as_they_are_scaled) {
     gint64 gathered;
     gboolean product_next;
     int per_element, share;
-  } cases[] = {{LS_FP8_DELAYED, 1, TRUE, 4, 4}, {LS_FP8_ROW, 2, FALSE, 6, 1}};
+  } cases[] = {{LS_FP8_DELAYED, 1, TRUE, 4, 4}, {LS_FP8_ROW, 2, FALSE, 3, 1}};
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (LsWorkload) workload = workload_of ("fp8", 0, 1);
@@ -298,6 +301,11 @@ START_TEST (operands_travel_as_they_are_scaled) {
     ck_assert ((scale < gather) == cases[i].product_next);
     ck_assert_int_eq (plan->forward[scale].cost.bytes,
                       (gint64) S * H * cases[i].per_element / cases[i].share);
+    if (cases[i].recipe == LS_FP8_ROW) /* by columns in the backward pass, with two reads */
+      ck_assert_int_eq (
+          plan->backward[index_of (plan->backward, plan->n_backward, "scale_input_columns")]
+              .cost.bytes,
+          (gint64) S * 4 * H / 4 * 5);
   }
 }
 END_TEST
