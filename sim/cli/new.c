@@ -1,20 +1,12 @@
 /* `lockstep new`: a commented scenario from a few words.
  *
- * What the words leave open is chosen so that the job fits: the first of an ordered list of layouts
- * (without recomputation first, then by least splitting) whose memory estimate fits is written. The text is checked by reading it
+ * What the words leave open is chosen so that the job fits and is fast (proposal.h). The text is checked by reading it
  * back before it is printed, so what comes out passes `lockstep check`.
  */
-#include <string.h>
-
 #include "base/error.h"
+#include "cli/interrupt.h"
+#include "cli/proposal.h"
 #include "cli/scenario.h"
-#include "hw/nodes.h"
-#include "train/memory.h"
-#include "train/models.h"
-
-/* Most pipeline stages that are tried before full recomputation is. source: assumption; the bubble of 8
- * stages and 32 micro-batches is 18 %, full recomputation takes 25 % of a step. */
-#define BUBBLE_STAGES 8
 
 static const LsOption options[] = {
     {"gpu", 0, LS_OPTION_STRING, "NAME", "accelerator; the first node preset that has it is used",
@@ -27,6 +19,7 @@ static const LsOption options[] = {
     {"seq-len", 0, LS_OPTION_INTEGER, "N", "tokens per sample", NULL},
     {"tensor", 0, LS_OPTION_INTEGER, "N", "tensor-parallel ranks", NULL},
     {"pipeline", 0, LS_OPTION_INTEGER, "N", "pipeline stages", NULL},
+    {"expert", 0, LS_OPTION_INTEGER, "N", "ranks that share a layer's experts", NULL},
     {"zero", 0, LS_OPTION_INTEGER, "STAGE", "ZeRO stage", "0 1 2 3"},
     {"precision", 0, LS_OPTION_STRING, "FORMAT", "compute format",
      "fp32 tf32 fp16 bf16 fp8 mxfp8 nvfp4"},
@@ -35,16 +28,7 @@ static const LsOption options[] = {
     {NULL, 0, LS_OPTION_FLAG, NULL, NULL, NULL},
 };
 
-typedef struct {
-  const LsNode *node;
-  gint64 nodes;
-  const LsModelPreset *model;
-  gboolean tokens;
-  gint64 batch, micro, seq_len, tensor, pipeline, zero;
-  const char *precision, *recompute;
-} Choice;
-
-static gboolean choose_node (LsCli *cli, Choice *choice, GError **error) {
+static gboolean choose_node (LsCli *cli, LsProposal *choice, GError **error) {
   const char *node = ls_args_string (cli->args, "node");
   const char *gpu = ls_args_string (cli->args, "gpu");
   const LsAccelerator *accelerator;
@@ -71,7 +55,7 @@ static gboolean choose_node (LsCli *cli, Choice *choice, GError **error) {
   return choice->node != NULL;
 }
 
-static gboolean choose_model (LsCli *cli, Choice *choice, GError **error) {
+static gboolean choose_model (LsCli *cli, LsProposal *choice, GError **error) {
   const char *name = ls_args_string (cli->args, "model");
   g_autoptr (LsModel) model = NULL;
 
@@ -92,7 +76,7 @@ static gboolean choose_model (LsCli *cli, Choice *choice, GError **error) {
   return choice->model != NULL;
 }
 
-static void choose_sizes (LsCli *cli, Choice *choice) {
+static void choose_sizes (LsCli *cli, LsProposal *choice) {
   gint64 gpus;
 
   choice->nodes = ls_args_integer (cli->args, "nodes", 1);
@@ -110,117 +94,19 @@ static void choose_sizes (LsCli *cli, Choice *choice) {
             : "fp16";
 }
 
-static void append_batch (GString *yaml, const Choice *choice) {
-  g_string_append (yaml, "  batch:\n");
-  g_string_append_printf (yaml, "    global: %-12d # samples per step over all replicas\n",
-                          (int) choice->batch);
-  g_string_append_printf (
-      yaml, "    micro: %-13d # samples per replica and micro-batch; accumulation follows\n",
-      (int) choice->micro);
-  if (choice->tokens)
-    g_string_append_printf (yaml, "    seq_len: %-11d # tokens per sample\n",
-                            (int) choice->seq_len);
-}
-
-static char *write_text (const Choice *choice) {
-  GString *yaml = g_string_new ("# Made by `lockstep new`. Every key: docs/scenario.md, or "
-                                "`lockstep check FILE --explain KEY`.\n"
-                                "lockstep: 1\n");
-
-  g_string_append_printf (yaml, "title: %s on %d x %s\n\n", choice->model->name,
-                          (int) choice->nodes, choice->node->name);
-  g_string_append (yaml, "cluster:\n");
-  g_string_append_printf (yaml, "  nodes: %d\n", (int) choice->nodes);
-  g_string_append_printf (yaml, "  node: %-16s # %d x %s; `lockstep list nodes` shows others\n",
-                          choice->node->name, choice->node->gpus, choice->node->gpu);
-  g_string_append (yaml, "  # fabric: {kind: fat-tree, oversubscription: 2}   # without it, the "
-                         "network never blocks\n\n");
-  g_string_append (yaml, "workload:\n");
-  g_string_append_printf (yaml, "  model: %-15s # `lockstep list models`\n", choice->model->name);
-  g_string_append_printf (
-      yaml, "  precision: %-11s # compute format; {compute, gradients, master, ...} says more\n",
-      choice->precision);
-  append_batch (yaml, choice);
-  g_string_append (
-      yaml, "  parallel:               # data-parallel replicas = GPUs / (tensor x pipeline)\n");
-  g_string_append_printf (
-      yaml, "    tensor: %-12d # ranks that share every matrix; keep it inside a node\n",
-      (int) choice->tensor);
-  g_string_append_printf (yaml, "    pipeline: %-10d # stages that share the layers\n",
-                          (int) choice->pipeline);
-  if (choice->tensor > 1)
-    g_string_append (
-        yaml,
-        "    sequence_parallel: true   # split norms and dropout over the tensor ranks too\n");
-  g_string_append_printf (yaml,
-                          "  zero: {stage: %d}        # shard over replicas: 1 optimizer, 2 + "
-                          "gradients, 3 + parameters\n",
-                          (int) choice->zero);
-  g_string_append_printf (
-      yaml, "  recompute: {mode: %s}   # none, selective, full or fit: memory against time\n",
-      choice->recompute);
-  g_string_append (yaml, "  software: generic      # fusions, launch costs, overlap of tensor "
-                         "collectives: `lockstep list software`\n");
-  g_string_append_printf (yaml, "  optimizer: {kind: %s}\n", choice->tokens ? "adamw" : "sgd");
-  g_string_append (yaml, "  stop: {steps: 3}\n");
-  return g_string_free (yaml, FALSE);
-}
-
-/* TRUE when the text is a good scenario whose fullest GPU has room. */
-static gboolean fits (const char *text, gboolean *valid) {
-  g_autoptr (LsScenario) scenario = ls_scenario_from_text ("new", text);
-  g_autofree const LsAccelerator **gpus = NULL;
-  LsMemoryEstimate estimate;
-
-  *valid = scenario->workload && !ls_config_errors_any (scenario->errors);
-  if (!*valid)
-    return FALSE;
-  gpus = ls_scenario_stage_gpus (scenario, 0);
-  ls_memory_fullest (scenario->workload, gpus, &estimate);
-  return estimate.fits;
-}
-
-/* Tries layouts, those without recomputation first, then by least splitting; keeps the last valid one
- * when none fits. Deep pipelines are tried only with full recomputation, whose third of compute costs
- * more than the bubble of the others (`BUBBLE_STAGES`). */
-static char *choose_layout (LsCli *cli, Choice *choice) {
-  static const char *const modes[] = {"none", "selective", "full"};
-  const gint64 gpus = choice->nodes * choice->node->gpus;
-  const char *mode = ls_args_string (cli->args, "recompute");
-  gint64 tensor = ls_args_integer (cli->args, "tensor", 0),
-         pipeline = ls_args_integer (cli->args, "pipeline", 0);
-  char *best = NULL;
-
-  choice->zero = ls_args_integer (cli->args, "zero", choice->tokens ? 1 : 0);
-  for (guint m = 0; m < G_N_ELEMENTS (modes); m++) {
-    const gint64 stages = m + 1 < G_N_ELEMENTS (modes) ? MIN (gpus, BUBBLE_STAGES) : gpus;
-
-    for (gint64 p = 1; p <= stages; p *= 2)
-      for (gint64 t = 1; t <= choice->node->gpus && t * p <= gpus; t *= 2) {
-        g_autofree char *text = NULL;
-        gboolean valid, good;
-
-        choice->tensor = tensor ? tensor : t;
-        choice->pipeline = pipeline ? pipeline : p;
-        choice->recompute = mode ? mode : modes[m];
-        text = write_text (choice);
-        good = fits (text, &valid);
-        if (valid) {
-          g_free (best);
-          best = g_steal_pointer (&text);
-        }
-        if (good)
-          return best;
-      }
-  }
-  return best ? best : write_text (choice);
+static void choose_layout (LsCli *cli, LsProposal *choice) {
+  choice->tensor = ls_args_integer (cli->args, "tensor", 0);
+  choice->pipeline = ls_args_integer (cli->args, "pipeline", 0);
+  choice->expert = ls_args_integer (cli->args, "expert", 0);
+  choice->zero = ls_args_integer (cli->args, "zero", -1);
+  choice->recompute = ls_args_string (cli->args, "recompute");
 }
 
 static int run_new (LsCli *cli, GError **error) {
-  Choice choice = {0};
+  LsProposal choice = {0};
   g_autofree char *text = NULL;
   g_autoptr (LsScenario) scenario = NULL;
-  gboolean valid;
+  gboolean fits;
 
   if (ls_args_positional (cli->args)->len > 0) {
     g_set_error_literal (error, LS_ERROR, LS_ERROR_USAGE,
@@ -229,12 +115,21 @@ static int run_new (LsCli *cli, GError **error) {
   }
   if (!choose_node (cli, &choice, error) || !choose_model (cli, &choice, error))
     return 2;
+  if (choice.model->transformer.experts.count == 0 && ls_args_has (cli->args, "expert")) {
+    g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "%s has no experts; leave --expert out",
+                 choice.model->name);
+    return 2;
+  }
   choose_sizes (cli, &choice);
-  text = choose_layout (cli, &choice);
+  choose_layout (cli, &choice);
+  ls_interrupt_install ();
+  text = ls_proposal_choose (&choice, &fits);
+  if (ls_interrupt_requested ())
+    return 130;
   scenario = ls_scenario_from_text ("new", text);
   if (!ls_scenario_report (cli, scenario))
     return 2;
-  if (!fits (text, &valid))
+  if (!fits)
     ls_cli_warn (
         cli,
         "no layout tried fits in the memory of a %s; 'lockstep check --memory' shows by how much",
@@ -252,13 +147,16 @@ const LsCommand ls_command_new = {
     .usage = "--gpu NAME | --node NAME --model NAME [options]",
     .summary = "write a commented scenario from a few words",
     .description = "Prints a scenario (or writes it with -o) that passes `lockstep check`. A "
-                   "layout that is not given is chosen so that the job fits in memory: without "
-                   "recomputation if it can be, and splitting as little as possible. It is a place "
-                   "to start from, not the fastest: compare others with --set.",
+                   "layout that is not given is chosen so that the job fits in memory: of the "
+                   "layouts that split least, expert ranks of a mixture of experts among them, a "
+                   "handful is simulated and the fastest is written. It is a place to start from: "
+                   "compare others with --set.",
     .examples = "a 70B model on 64 GPUs\tlockstep new --gpu h100-sxm-80gb --nodes 8 --model "
                 "llama3-70b -o mine.yaml\n"
                 "with a layout of your own\tlockstep new --node dgx-a100 --nodes 4 --model "
-                "gpt3-13b --tensor 4 --pipeline 2\n",
+                "gpt3-13b --tensor 4 --pipeline 2\n"
+                "a mixture of experts\tlockstep new --gpu h100-sxm-80gb --nodes 16 --model "
+                "gpt-oss-120b\n",
     .positional = "@file",
     .options = options,
     .run = run_new,

@@ -4,11 +4,9 @@
 
 #include "base/error.h"
 #include "base/quantity.h"
-#include "cli/interrupt.h"
 #include "cli/predict.h"
-#include "cli/scenario.h"
+#include "cli/step_time.h"
 #include "cli/training_row.h"
-#include "train/summary.h"
 
 /* One setting of what the row leaves open, and what came of it. */
 typedef struct {
@@ -115,20 +113,12 @@ static GArray *settings_of (const LsTrainingRow *row) {
 static gboolean simulate_step (Setting *setting, const char *yaml, double *step_s) {
   g_autoptr (LsScenario) scenario = ls_scenario_from_text ("row", yaml);
   g_autoptr (GError) error = NULL;
-  g_autoptr (LsJob) job = ls_job_build (scenario->workload, scenario->cluster, &error);
-  g_autoptr (LsSimulation) simulation = NULL;
-  g_autoptr (LsSummary) summary = NULL;
-  const LsRunOptions how = {.stop = ls_interrupt_flag ()};
-  const LsSimulationOptions how_built = {.fold = TRUE};
-  const LsSimulationJob one = {.workload = scenario->workload, .job = job};
+  g_autoptr (LsSummary) summary = ls_scenario_simulate (scenario, 0, &error);
 
-  if (job)
-    simulation = ls_simulation_new_with (scenario->cluster, &one, 1, scenario->seed, &how_built);
-  if (!job || !ls_simulation_run (simulation, &how, &error)) {
+  if (summary == NULL) {
     setting->fault = g_strdup (error->message);
     return FALSE;
   }
-  summary = ls_summary_new (simulation);
   *step_s = summary->step_time_s;
   setting->memory_bytes[LS_ROW_ALLOCATED] = summary->memory.peak_bytes;
   setting->memory_bytes[LS_ROW_RESERVED] = summary->memory.reserved_bytes;

@@ -13,10 +13,36 @@ for words in "--gpu h100-sxm-80gb --nodes 8 --model llama3-70b" "--node dgx-a100
   run 0 check made.yaml
   empty err
 done
-# More tensor ranks come before recomputation.
-run 0 new --gpu h200 --nodes 4 --model llama3-70b
-says out "mode: none"
-says out "tensor: 8"
+# The fastest of those that fit: no slower than a layout of our own that needs no recomputation either.
+step_of() { sed -n 's/.*"step_time_s": \([0-9.]*\).*/\1/p' out; }
+run 0 new --gpu h200 --nodes 4 --model llama3-70b -o mine.yaml --force
+grep -q "mode: none" mine.yaml || fail "new llama3-70b on 32 H200 recomputes"
+run 0 run mine.yaml --trace none --json
+ours=$(step_of)
+run 0 new --gpu h200 --nodes 4 --model llama3-70b --tensor 8 --pipeline 1 -o theirs.yaml
+run 0 run theirs.yaml --trace none --json
+awk -v a="$ours" -v b="$(step_of)" 'BEGIN { exit !(a > 0 && a <= b) }' || fail "new: $ours s, tensor 8: $(step_of) s"
+# A mixture of experts gets expert ranks: nobody splits layers in eight and pipelines to make 120B fit on 64 H100.
+# Faster than tensor 1, expert 32, chosen by hand (2.55 s).
+for words in "gpt-oss-120b --nodes 8" "deepseek-v3 --nodes 32" "mixtral-8x7b --nodes 2"; do
+  # shellcheck disable=SC2086 # words
+  run 0 new --gpu h100-sxm-80gb --model $words -o moe.yaml --force
+  empty err
+  run 0 check moe.yaml
+  empty err
+  expert=$(sed -n 's/^    expert: *\([0-9]*\).*/\1/p' moe.yaml)
+  [ "$expert" -ge 8 ] || fail "new $words: $expert expert ranks"
+done
+run 0 new --gpu h100-sxm-80gb --model gpt-oss-120b --nodes 8 -o moe.yaml --force
+run 0 run moe.yaml --trace none --json
+step=$(step_of)
+awk -v s="$step" 'BEGIN { exit !(s > 0 && s < 2.55) }' || fail "new gpt-oss-120b: $step s"
+# What was asked for stays; a dense model has no expert ranks.
+run 0 new --gpu h100 --nodes 4 --model mixtral-8x7b --expert 4 --tensor 2
+says out "expert: 4"
+says out "tensor: 2"
+run 2 new --gpu h100 --model llama2-7b --expert 4
+says err "no experts"
 run 2 new --model llama2-7b
 says err "--gpu"
 run 2 new --gpu h100 --model lama2-7b

@@ -1,0 +1,37 @@
+/* The scenario that `lockstep new` proposes: its text from a few choices, and the layout by comparison.
+ *
+ * Model:      a layout is tensor x pipeline x expert ranks with the lightest recomputation that fits in memory
+ *             (train/memory.h). Layouts are tried by how much they split (tensor x pipeline), least first, and the
+ *             first few that fit in each mode of recomputation are simulated for one step; the fastest is
+ *             proposed, of equals the first.
+ * Cost:       a static estimate for each layout, at most LS_PROPOSAL_RUNS simulations for each mode.
+ * Left out:   context ranks, ZeRO stages other than the given one, interleaving, other batches.
+ */
+#pragma once
+
+#include "hw/nodes.h"
+#include "train/models.h"
+
+G_BEGIN_DECLS
+
+/* Layouts of each mode of recomputation that are run. source: assumption, a second's work. */
+#define LS_PROPOSAL_RUNS 6
+
+typedef struct {
+  const LsNode *node;
+  gint64 nodes;
+  const LsModelPreset *model;
+  gboolean tokens;
+  gint64 batch, micro, seq_len;
+  gint64 tensor, pipeline, expert, zero; /* 0 (zero: -1): to be chosen */
+  const char *precision;
+  const char *recompute; /* NULL: to be chosen */
+} LsProposal;
+
+/* The scenario as commented YAML, of a complete proposal (transfer full). */
+char *ls_proposal_text (const LsProposal *proposal);
+/* Chooses what is open and returns the text; *fits tells whether it has room in memory. When nothing fits, it is
+ * the layout that lacks the least; when nothing is valid, what was asked for, whose faults a reader will name. */
+char *ls_proposal_choose (LsProposal *proposal, gboolean *fits);
+
+G_END_DECLS
