@@ -258,6 +258,8 @@ static gboolean read_published (const Reader *reader, LsTrainingRow *out, GError
   out->ffn = t->ffn;
   out->vocab = t->vocab;
   out->dense_first = says (reader, "arch", " 1 dense layer") ? 1 : -1;
+  out->light_end = of_nemo (reader) && (g_str_equal (out->preset->name, "deepseek-v3") ||
+                                        g_str_equal (out->preset->name, "kimi-k2"));
   out->mtp = of_nemo (reader) && g_str_equal (out->preset->name, "deepseek-v3") &&
              !says (reader, "model", "w/o mtp");
   return integer (reader, "layers", 1, t->layers, &out->layers, error) &&

@@ -45,6 +45,7 @@ typedef struct {
       *preset;        /* a published model whose name gives what columns leave out; or NULL */
   gint64 mtp;         /* its blocks of multi-token prediction */
   gint64 dense_first; /* of its experts, where the row says otherwise; -1: as the preset */
+  gboolean light_end; /* the last stage has three layers less */
   gint64 lora_rank;   /* adapters beside frozen maps; 0: all parameters are trained */
   const char *lora_targets;
   gboolean lora_dropout;

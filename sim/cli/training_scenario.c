@@ -113,6 +113,21 @@ static void append_precision (GString *yaml, const LsTrainingRow *row) {
     g_string_append_printf (yaml, "  precision: %s\n", format);
 }
 
+/* Megatron-Bridge's last stage of DeepSeek-V3 and Kimi K2 has three layers less than the others, beside the block of
+ * multi-token prediction and the head: 61 of 64 over 4 to 16 stages. source: recipes/deepseek/deepseek_v3.py,
+ * set_deepseek_v3_pipeline_model_parallel_layout; recipes/kimi/kimi_k2.py, _get_kimi_k2_pipeline_layout. */
+static gboolean append_light_end (GString *yaml, const LsTrainingRow *row, gint64 stages) {
+  const gint64 share = (row->layers + 3) / stages;
+
+  if (!row->light_end || (row->layers + 3) % stages != 0 || share <= 3)
+    return FALSE;
+  g_string_append (yaml, ", layers_per_stage: [");
+  for (gint64 i = 0; i + 1 < stages; i++)
+    g_string_append_printf (yaml, "%d, ", (int) share);
+  g_string_append_printf (yaml, "%d]", (int) (share - 3));
+  return TRUE;
+}
+
 /* Layers that the stages do not share equally: embedding and head count as one each where that comes out even
  * (Llama-3 405B: 126 + 2 over 16 stages), else the first stages have one more. */
 static void append_stages (GString *yaml, const LsTrainingRow *row) {
@@ -121,7 +136,7 @@ static void append_stages (GString *yaml, const LsTrainingRow *row) {
   gint64 share = (ends ? row->layers + 2 : row->layers) / stages;
   gint64 more = ends ? 0 : row->layers % stages;
 
-  if (row->layers % stages == 0)
+  if (row->layers % stages == 0 || append_light_end (yaml, row, stages))
     return;
   g_string_append (yaml, ", layers_per_stage: [");
   for (gint64 i = 0; i < stages; i++) {

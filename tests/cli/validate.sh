@@ -82,6 +82,22 @@ for row in said early; do
   grep -q "^stages.csv,$row,step_time_s,0.5,[0-9.]*,-*[0-9.]*,,$" out || fail "swept: $(grep $row out)"
 done
 
+# Megatron-Bridge's recipes give the last stage of DeepSeek-V3 and Kimi K2 three layers less (61 = 15 x 4 + 1 = 7 x 8 + 5);
+# Megatron's own runs are split as layers come out.
+head3='row_id,model,gpu,gpus,gpus_per_node,layers,hidden,heads,seq,tp,pp,ep,virtual_stages,global_batch,micro_batch,framework,precision,step_time_s'
+cat >recipes.csv <<CSV
+$head3
+sixteen,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,4,64,4,4096,1,Megatron-Bridge/NeMo 26.04,mxfp8,16
+eight,Kimi_K2,GB200 NVL72,256,4,61,7168,64,4096,1,8,32,,4096,1,Megatron-Bridge/NeMo 26.04,mxfp8,16
+other,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,8,32,,4096,1,Megatron-LM 2025,bf16,16
+CSV
+run 0 validate recipes.csv --row sixteen --scenario
+says out "layers_per_stage: [4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 1]"
+run 0 validate recipes.csv --row eight --scenario
+says out "layers_per_stage: [8, 8, 8, 8, 8, 8, 8, 5]"
+run 0 validate recipes.csv --row other --scenario
+says out "layers_per_stage: [8, 8, 8, 8, 8, 7, 7, 7]"
+
 # Byte order mark, CRLF, other order of columns.
 printf '\357\273\277' >bom.csv
 sed 's/$/\r/' table.csv >>bom.csv
