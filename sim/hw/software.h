@@ -41,7 +41,13 @@ typedef struct {
   LsAttention attention; /* best kernel it uses where the device has it, else fused softmax */
   gboolean fused_bias_gelu;   /* bias + activation in one pass */
   gboolean fused_dropout_add; /* bias + dropout + residual in one pass */
-  gboolean fused_norm;        /* one kernel forward, two backward, instead of elementwise chains */
+  /* Biases that no pass beside them takes up (queries', keys' and values') are added in a pass of their own: before
+   * cuBLASLt's epilogues (Megatron-LM v2.4 to v3.0, mpu/layers.py: F.linear of three dimensions, then output + bias). */
+  gboolean bias_passes;
+  /* ...and the gradient of such a bias comes out of the product for that of the weights (TransformerEngine,
+   * module/layernorm_linear.py: an epilogue), instead of a sum over the tokens. */
+  gboolean fused_bias_gradient;
+  gboolean fused_norm; /* one kernel forward, two backward, instead of elementwise chains */
   gboolean fused_cross_entropy; /* logits are not copied to fp32 in separate passes */
   LsLossKeeps loss_keeps;
   /* FALSE: plain tensor code, for Adam 9 launches per tensor and 84 bytes per parameter in fp32. */

@@ -544,6 +544,31 @@ LsLayerOp *ls_layer_add_pass (LsLayerBuilder *builder, const char *name, gint64 
   return ls_layer_add_kernel (builder, name, LS_KIND_ELEMENTWISE, cost);
 }
 
+LsLayerOp *ls_layer_add_masked (LsLayerBuilder *builder, const char *name, gint64 elements,
+                                int reads, int writes) {
+  const gint64 bytes = ls_layer_bytes (builder, elements) * (reads + writes) + elements;
+
+  return ls_layer_add_kernel (
+      builder, name, LS_KIND_ELEMENTWISE,
+      ls_kernel_stream (&builder->device, bytes, 2.0 * reads * (double) elements));
+}
+
+/* Gradients that products do not accumulate themselves: all vectors, under fused accumulation too. */
+void ls_layer_add_accumulation (LsLayerBuilder *builder, const char *name, gint64 elements,
+                                int tensors) {
+  const LsWorkload *workload = builder->workload;
+  const gint64 size =
+      builder->element_bytes + 2 * (gint64) ls_format_bytes (workload->precision.gradients);
+
+  if (builder->frozen || workload->zero.stage >= 2 ||
+      !(workload->software->fused_weight_gradient || needs_accumulation (workload)))
+    return;
+  const LsKernelCost one =
+      ls_kernel_stream (&builder->device, elements * size / tensors, (double) (elements / tensors));
+  ls_layer_add_kernel (builder, name, LS_KIND_ELEMENTWISE, ls_kernel_times (&one, tensors))->phase =
+      LS_PHASE_WEIGHT_GRAD;
+}
+
 LsLayerOp *ls_layer_add_norm (LsLayerBuilder *builder, const char *name, gint64 rows, gint64 width,
                               LsPass pass) {
   const LsKernelCost cost = ls_kernel_norm (&builder->device, rows, width, builder->format,

@@ -46,3 +46,15 @@ void ls_block_adapter (LsBlock *block, LsLoraTarget target, gint64 in, gint64 ou
 void ls_block_adapter_grad (LsBlock *block, LsLoraTarget target, gint64 in, gint64 out);
 /* Does anything below the map need the gradient of its input? */
 gboolean ls_block_goes_below (const LsBlock *block, LsLoraTarget target);
+
+/* layer_passes.c: the copy of what a chain of attention made, of `columns` on this rank, and the gradients of queries, keys
+ * and values in one tensor; nothing with a flash kernel. */
+void ls_block_copy_context (LsBlock *block, gint64 columns);
+void ls_block_join_gradients (LsBlock *block);
+/* The bias of queries, keys and values where it is no part of their product; its gradient; that of another bias, a sum of
+ * `elements` over the tokens. */
+void ls_block_qkv_bias (LsBlock *block);
+void ls_block_qkv_bias_grad (LsBlock *block);
+void ls_block_bias_gradient (LsBlock *block, const char *name, gint64 elements);
+/* Gradients of norms and biases are added to what was accumulated tensor by tensor; `up`: columns of the MLP's first map. */
+void ls_block_accumulate_vectors (LsBlock *block, gint64 up);

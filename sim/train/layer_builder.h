@@ -92,6 +92,13 @@ LsLayerOp *ls_layer_add_weight_gradients (LsLayerBuilder *builder, const char *n
 /* A pass over `elements` values of the compute format. */
 LsLayerOp *ls_layer_add_pass (LsLayerBuilder *builder, const char *name, gint64 elements, int reads,
                               int writes);
+/* The same, that reads or writes a byte of a mask for each value beside it. */
+LsLayerOp *ls_layer_add_masked (LsLayerBuilder *builder, const char *name, gint64 elements,
+                                int reads, int writes);
+/* Adds gradients of vectors, `elements` in all, to what was accumulated, a launch for each of `tensors`; nothing where
+ * whole gradients are not accumulated. */
+void ls_layer_add_accumulation (LsLayerBuilder *builder, const char *name, gint64 elements,
+                                int tensors);
 /* A norm over the rows this rank has of `width`. */
 LsLayerOp *ls_layer_add_norm (LsLayerBuilder *builder, const char *name, gint64 rows, gint64 width,
                               LsPass pass);

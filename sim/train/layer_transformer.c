@@ -22,6 +22,7 @@
  *             all-gather, and qkv and up gather their input once more in the backward pass, because
  *             only a shard of it was kept (ibid., section 4.2.2).
  *             Attention over a split sequence: layer_context.c.
+ *             What moves bytes beside products: layer_passes.c too.
  * Left out:   the log-sum-exp of flash attention (4 bytes per head and token, under 0.2 % of a layer)
  *             and the statistics of norms; parallel attention and MLP.
  */
@@ -180,6 +181,7 @@ static void attention_forward (Block *k) {
       op->workspace_bytes += scores (k) * 4;
     }
   }
+  ls_block_copy_context (k, value_columns (k));
 }
 
 /* A flash kernel's backward pass reads what it made, which a frozen projection does not keep for it. An exchange of
@@ -211,6 +213,7 @@ static void attention_backward (Block *k) {
   op->workspace_bytes = ls_layer_bytes (&k->b, k->b.tokens * 2 * (k->q + k->kv));
   if (!k->flash)
     op->workspace_bytes += 2 * scores (k) * (has_plain_softmax (k) ? 4 : k->b.element_bytes);
+  ls_block_join_gradients (k);
 }
 
 static void forward_norm (Block *k, const char *norm) {
@@ -268,12 +271,14 @@ static void forward_add (Block *k, const char *dropout, const char *add) {
   LsLayerOp *op = NULL;
 
   if (k->t->dropout && !fused) {
-    op = ls_layer_add_pass (&k->b, dropout, elements, 1, 1);
+    op = ls_layer_add_masked (&k->b, dropout, elements, 1, 1);
     op->saved_bytes = elements; /* the mask, one byte each */
   }
-  op = ls_layer_add_pass (&k->b, add, elements, 2, 1);
-  if (k->t->dropout && fused)
-    op->saved_bytes = elements;
+  if (!k->t->dropout || !fused) {
+    ls_layer_add_pass (&k->b, add, elements, 2, 1);
+    return;
+  }
+  ls_layer_add_masked (&k->b, add, elements, 2, 1)->saved_bytes = elements;
 }
 
 /* Rotary positions, or their gradient. Not fused: to fp32 (twice as wide), a complex product, and back.
@@ -318,6 +323,7 @@ static void forward_qkv (Block *k) {
   op = forward_column (k, "gather_qkv", "qkv", outs, n);
   op->saved_output_bytes = heads;
   op->saved_bytes += heads;
+  ls_block_qkv_bias (k);
   ls_block_adapter (k, LS_LORA_QKV, k->t->hidden, k->q + 2 * k->kv);
   if (k->t->qk_norm) { /* its input is the output of qkv, which attention reads normed */
     op = ls_layer_add_norm (&k->b, "qk_norm", k->b.tokens * (k->q + k->kv) / k->t->head_dim,
@@ -424,7 +430,9 @@ static void forward_mlp (Block *k) {
 /* Gradients of a row-parallel map (projection, down): of its dropout, gathered, of its input, of its weights. */
 static void backward_row (Block *k, LsLoraTarget target, const char *const *names, gint64 in) {
   if (k->t->dropout)
-    ls_layer_add_pass (&k->b, names[0], k->rows * k->t->hidden, 1, 1);
+    ls_layer_add_masked (&k->b, names[0], k->rows * k->t->hidden, 1, 1);
+  if (k->t->biases)
+    ls_block_bias_gradient (k, names[4], k->rows * k->t->hidden);
   if (!ls_block_goes_below (k, target)) {
     ls_block_adapter_grad (k, target, in, k->t->hidden);
     return;
@@ -500,6 +508,8 @@ void ls_block_activation_grad (Block *k) {
     op = ls_layer_add_pass (&k->b, "gelu_grad", elements, 2, 1);
   }
   op->workspace_bytes = ls_layer_bytes (&k->b, (k->t->gated ? 3 : 2) * elements);
+  if (k->t->biases)
+    ls_block_bias_gradient (k, "up_bias_grad", (k->t->gated ? 2 : 1) * elements);
 }
 
 static void backward_experts (Block *k) {
@@ -510,10 +520,10 @@ static void backward_experts (Block *k) {
                                        NULL,
                                        NULL};
   static const char *const down[] = {NULL, "gather_shared_grad", "shared_down_grad",
-                                     "shared_down_weight_grad"};
+                                     "shared_down_weight_grad", "shared_down_bias_grad"};
 
   if (k->t->dropout)
-    ls_layer_add_pass (&k->b, "mlp_dropout_grad", k->rows * k->t->hidden, 1, 1);
+    ls_layer_add_masked (&k->b, "mlp_dropout_grad", k->rows * k->t->hidden, 1, 1);
   if (k->t->experts.shared_ffn > 0) {
     Block of_shared = *k; /* its residual stream has no dropout of its own */
     LsTransformer t = *k->t;
@@ -538,7 +548,7 @@ static gboolean backward_mlp (Block *k) {
   static const char *const up[] = {"gather_mlp_input",   "mlp_up_grad", "reduce_mlp_grad",
                                    "mlp_up_weight_grad", "norm2_grad",  "mlp_add_grad"};
   static const char *const down[] = {"mlp_dropout_grad", "gather_mlp_grad", "mlp_down_grad",
-                                     "mlp_down_weight_grad"};
+                                     "mlp_down_weight_grad", "mlp_down_bias_grad"};
 
   backward_row (k, LS_LORA_FC2, down, k->f);
   if (!ls_block_goes_below (k, LS_LORA_FC2))
@@ -552,7 +562,8 @@ static void backward_attention (Block *k) {
   static const char *const qkv[] = {"gather_qkv_input", "qkv_grad",   "reduce_attention_grad",
                                     "qkv_weight_grad",  "norm1_grad", "attention_add_grad"};
   static const char *const projection[] = {"attention_dropout_grad", "gather_attention_grad",
-                                           "projection_grad", "projection_weight_grad"};
+                                           "projection_grad", "projection_weight_grad",
+                                           "projection_bias_grad"};
   gint64 outs[3];
 
   backward_row (k, LS_LORA_PROJ, projection, value_columns (k));
@@ -568,6 +579,7 @@ static void backward_attention (Block *k) {
   if (k->t->qk_norm)
     ls_layer_add_norm (&k->b, "qk_norm_grad", k->b.tokens * (k->q + k->kv) / k->t->head_dim,
                        k->t->head_dim, LS_PASS_BACKWARD);
+  ls_block_qkv_bias_grad (k);
   backward_column (k, LS_LORA_QKV, qkv, outs, qkv_columns (k, outs));
 }
 
@@ -580,6 +592,7 @@ static void backward (Block *k) {
     below = backward_mlp (k);
   if (below)
     backward_attention (k);
+  ls_block_accumulate_vectors (k, up_columns (k));
 }
 
 /* Parameters of this rank: matrices and the biases of column-parallel maps are split, norms and the

@@ -156,6 +156,67 @@ START_TEST (collectives_of_a_block_are_megatrons)
 }
 END_TEST
 
+/* Bytes of the operations of that name. */
+static gint64 moved (const LsLayerOp *ops, guint n, const char *name) {
+  gint64 bytes = 0;
+
+  for (guint i = 0; i < n; i++)
+    if (g_strcmp0 (ops[i].name, name) == 0)
+      bytes += ops[i].cost.bytes;
+  return bytes;
+}
+
+START_TEST (small_kernels_are_megatrons)
+/* What Megatron-LM of 2021 runs beside its products, in bytes per token, 16 bits, h of hidden size on t ranks: the bias of
+ * queries, keys and values is added in place of 3 h / t (4 bytes each), the context copied (h / t), a dropout's mask is a
+ * byte; backward the biases' gradients are sums (read once), and those of queries and keys are scaled (4 bytes) and joined
+ * with the values' (3 h / t, 4 bytes). Without the masks 25 h / t + 2 h values. With TransformerEngine the bias is part
+ * of its product, forward and backward, and flash attention copies nothing. Sources: sim/train/layer_transformer.c. */
+{
+  const gint64 t = 4, token = (gint64) B * S, wide = token * H, slim = wide / t;
+  const struct {
+    const char *name;
+    gboolean backward;
+    gint64 megatron_2021, megatron_core;
+  } kernels[] = {
+      {"qkv_bias", FALSE, 12 * slim, 0},
+      {"context_copy", FALSE, 4 * slim, 0},
+      {"attention_add", FALSE, 7 * wide, 7 * wide},
+      {"mlp_dropout_grad", TRUE, 5 * wide, 5 * wide},
+      {"mlp_down_bias_grad", TRUE, 2 * wide, 2 * wide},
+      {"up_bias_grad", TRUE, 8 * slim, 8 * slim},
+      {"projection_bias_grad", TRUE, 2 * wide, 2 * wide},
+      {"scale_query_grad", TRUE, 4 * slim, 0},
+      {"scale_key_grad", TRUE, 4 * slim, 0},
+      {"join_qkv_grad", TRUE, 12 * slim, 0},
+      {"qkv_bias_grad", TRUE, 6 * slim, 0},
+  };
+  const gboolean core = _i == 1;
+  g_autoptr (LsWorkload) workload =
+      ls_workload_new_default (ls_model_new_preset ("gpt-22b", NULL), (guint) t);
+
+  workload->software = ls_software_find (core ? "megatron-core" : "megatron-2021", NULL);
+  workload->layout = ls_layout ((guint) t, 1, 1);
+  workload->micro_batch = workload->global_batch = B;
+  workload->seq_len = S;
+  workload->attention = core ? LS_ATTENTION_FLASH2 : LS_ATTENTION_FUSED_SOFTMAX;
+  ck_assert (ls_workload_resolve (workload, NULL));
+  g_autoptr (LsStage) stage =
+      ls_stage_new (workload, 0, ls_accelerator_find ("a100-sxm-80gb", NULL));
+  const LsLayerPlan *plan = block (stage);
+  for (guint i = 0; i < G_N_ELEMENTS (kernels); i++)
+    ck_assert_msg (moved (kernels[i].backward ? plan->backward : plan->forward,
+                          kernels[i].backward ? plan->n_backward : plan->n_forward,
+                          kernels[i].name) ==
+                       (core ? kernels[i].megatron_core : kernels[i].megatron_2021),
+                   "%s", kernels[i].name);
+  /* Four of norms and four of biases, added to gradients in fp32. */
+  const LsLayerOp *last = &plan->backward[plan->n_backward - 1];
+  ck_assert_str_eq (last->name, "accumulate_vectors");
+  ck_assert_int_eq (last->cost.kernels, 8);
+}
+END_TEST
+
 START_TEST (parameters_of_the_ranks_add_up)
 /* t ranks hold the model's parameters, plus t - 1 more copies of norms and of the biases of
  * row-parallel maps: l (2 x 2h + 2h) + 2h for GPT, and of the positions. */
@@ -330,6 +391,7 @@ int main (void) {
   tcase_add_test (tcase, softmax_without_dropout_is_kept_once);
   tcase_add_loop_test (tcase, logits_are_kept_as_the_loss_needs_them, 0, 3);
   tcase_add_loop_test (tcase, collectives_of_a_block_are_megatrons, 0, 3);
+  tcase_add_loop_test (tcase, small_kernels_are_megatrons, 0, 2);
   tcase_add_test (tcase, parameters_of_the_ranks_add_up);
   tcase_add_test (tcase, stages_add_up);
   tcase_add_loop_test (tcase, every_operation_costs_something, 0, (int) ls_model_preset_count ());

@@ -1,0 +1,66 @@
+/* The small kernels of a transformer block as Megatron-LM runs them: biases, copies, sums.
+ *
+ * Model:      values of h moved per token on t ranks beside products, norms and scores (GPT, plain attention,
+ *             Megatron-LM v2.4 on PyTorch 1.x, megatron/model/transformer.py and mpu/layers.py):
+ *               forward    bias of qkv 6/t, copy of the context 2/t; with what layer_transformer.c writes itself, bias-gelu
+ *                          8/t and two bias-dropout-adds 3.5 each (a mask is a byte)
+ *               backward   sums over the tokens for the biases 2 + 7/t, gradients of q and k scaled 4/t and joined with v's
+ *                          6/t; gelu 12/t, two dropouts 2.5 each, residuals 6
+ *             TransformerEngine takes the bias of qkv into its product, forward and backward, and a flash kernel reads and
+ *             writes in the order of tokens.
+ * Left out:   casts and copies of single launches that move a few bytes (scales, masks of positions, random states).
+ */
+#include "train/layer_block.h"
+
+/* Where attention is a chain of products its result is put back into the order of tokens, in a copy; the products read
+ * queries, keys and values as slices of what the map made, and write into whatever order, in place.
+ * source: Megatron-LM v2.4 to v3.0, megatron/model/transformer.py: context_layer.permute (2, 0, 1, 3).contiguous (). */
+void ls_block_copy_context (LsBlock *k, gint64 columns) {
+  if (k->flash)
+    return;
+  ls_layer_add_pass (&k->b, "context_copy", k->b.tokens * columns, 1, 1)->core = TRUE;
+}
+
+/* ...and its gradients, those of queries and keys times the 1 / sqrt (d) of the product (PyTorch, derivatives.yaml,
+ * baddbmm: maybe_multiply), are joined to one tensor, as the three were split off one (torch.split's backward). */
+void ls_block_join_gradients (LsBlock *k) {
+  if (k->flash)
+    return;
+  ls_layer_add_pass (&k->b, "scale_query_grad", k->b.tokens * k->q, 1, 1);
+  ls_layer_add_pass (&k->b, "scale_key_grad", k->b.tokens * k->kv, 1, 1);
+  ls_layer_add_pass (&k->b, "join_qkv_grad", k->b.tokens * (k->q + 2 * k->kv), 1, 1);
+}
+
+static gboolean has_qkv_biases (const LsBlock *k) {
+  return k->t->latent.kv_rank == 0 && (k->t->biases || k->t->qkv_biases);
+}
+
+/* Gradient of a bias: a sum over the tokens. */
+void ls_block_bias_gradient (LsBlock *k, const char *name, gint64 elements) {
+  if (k->b.frozen)
+    return;
+  ls_layer_add_pass (&k->b, name, elements, 1, 0);
+}
+
+void ls_block_qkv_bias (LsBlock *k) {
+  if (has_qkv_biases (k) && k->b.workload->software->bias_passes)
+    ls_layer_add_pass (&k->b, "qkv_bias", k->b.tokens * (k->q + 2 * k->kv), 1, 1);
+}
+
+void ls_block_qkv_bias_grad (LsBlock *k) {
+  if (has_qkv_biases (k) && !k->b.workload->software->fused_bias_gradient)
+    ls_block_bias_gradient (k, "qkv_bias_grad", k->b.tokens * (k->q + 2 * k->kv));
+}
+
+/* Norms and biases: their gradients are added to what was accumulated tensor by tensor, which costs launches. */
+void ls_block_accumulate_vectors (LsBlock *k, gint64 up) {
+  const gint64 h = k->t->hidden;
+  gint64 elements = (k->t->rms_norm ? 2 : 4) * h;
+  int tensors = k->t->rms_norm ? 2 : 4;
+
+  if (k->t->biases && !k->routed) {
+    elements += k->q + 2 * k->kv + up + 2 * h;
+    tensors += 4;
+  }
+  ls_layer_add_accumulation (&k->b, "accumulate_vectors", elements, tensors);
+}
