@@ -89,9 +89,10 @@ static LsLayerOp *gather (Block *k, const char *name, gboolean overlap) {
 }
 
 /* All-gather before a map, that is cut with it where such are. Transformer Engine, split_overlap_ag: a rank maps its
- * own rows while those of the rank before come, and passes them on. */
+ * own rows while those of the rank before come, and passes them on. PyTorch's compiler finds no such pair where scales per
+ * row are made in between (PyTorch issue 149990, of March 2025). */
 static void gather_beside (Block *k, const char *name) {
-  LsLayerOp *op = gather (k, name, k->chunked);
+  LsLayerOp *op = gather (k, name, k->chunked && !k->b.by_row);
 
   if (op != NULL)
     op->pieces = k->pieces;

@@ -310,6 +310,28 @@ START_TEST (operands_travel_as_they_are_scaled) {
 }
 END_TEST
 
+/* Asynchronous tensor parallelism: what is scaled before it travels is gathered beside its product, what is scaled by row
+ * behind its gather is not (PyTorch issue 149990). */
+START_TEST (scales_per_row_part_gather_and_product) {
+  static const LsFp8Recipe recipes[] = {LS_FP8_CURRENT, LS_FP8_ROW};
+
+  for (guint i = 0; i < G_N_ELEMENTS (recipes); i++) {
+    g_autoptr (LsWorkload) workload = workload_of ("fp8", 0, 1);
+
+    workload->layout = ls_layout (4, 1, 1);
+    workload->sequence_parallel = TRUE;
+    workload->tensor_overlap = LS_TENSOR_OVERLAP_IDEAL;
+    workload->precision.narrow.recipe = recipes[i];
+    g_autoptr (LsStage) stage = ls_stage_new (workload, 0, gpu ("h100"));
+    const LsLayerPlan *plan = block (stage);
+
+    ck_assert_int_eq (
+        plan->forward[index_of (plan->forward, plan->n_forward, "gather_qkv")].overlaps_next,
+        recipes[i] == LS_FP8_CURRENT);
+  }
+}
+END_TEST
+
 /* Korthikanti's 34 s b h less the dropout of this preset; in fp8 the inputs of the four linear maps, 7 s b h
  * elements, are kept in 1 byte instead of 2: 7 s b h bytes less. */
 START_TEST (saved_inputs_are_narrow) {
@@ -356,6 +378,7 @@ int main (void) {
   tcase_add_test (tests, scaling_moves_these_bytes);
   tcase_add_test (tests, operands_are_scaled);
   tcase_add_test (tests, operands_travel_as_they_are_scaled);
+  tcase_add_test (tests, scales_per_row_part_gather_and_product);
   tcase_add_test (tests, saved_inputs_are_narrow);
   tcase_add_test (tests, updates_move_these_bytes);
   tcase_add_test (tests, moments_of_optimizers);
