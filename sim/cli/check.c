@@ -212,9 +212,10 @@ static int memory_status (LsCli *cli, const LsScenario *scenario, const LsMemory
 static int checkpoint (LsCli *cli, const LsScenario *scenario, GError **error) {
   g_autofree char *text = NULL;
 
-  if (scenario->n_jobs > 1 || scenario->workload->traffic) {
-    g_set_error_literal (error, LS_ERROR, LS_ERROR_USAGE,
-                         "--checkpoint is about one job that trains");
+  if (scenario->n_jobs > 1 || scenario->workload->traffic || scenario->workload->update.timed) {
+    g_set_error_literal (
+        error, LS_ERROR, LS_ERROR_USAGE,
+        "--checkpoint is about one job that trains a model; timed workers hold none");
     return 2;
   }
   text = ls_check_checkpoint (scenario, cli->json);

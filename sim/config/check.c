@@ -221,7 +221,11 @@ static void check_required (Check *c, const LsConfigNode *map, const LsSchemaNod
       continue;
     if (schema->parent == NULL && (c->dropped || g_strv_contains (c->optional, child->name)))
       continue;
-    if (is_missing (map, schema, child) && !is_misspelt (map, schema, child->name))
+    if (!is_missing (map, schema, child))
+      continue;
+    if (is_misspelt (map, schema, child->name))
+      c->readable = FALSE; /* told, but whoever reads it would still find nothing */
+    else
       missing_key (c, map, schema, child);
   }
 }

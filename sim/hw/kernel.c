@@ -7,11 +7,7 @@
  * Left out:   reuse of tensors that still lie in L2 from the kernel before (it makes small tensors
  *             faster than modelled). */
 #include "base/assert.h"
-#include "base/time.h"
 #include "hw/kernel_cost.h"
-
-/* Longest cost that fits the clock with room to add a few. */
-#define LONGEST_S (LS_TIME_MAX_S / 4)
 
 static double larger (double a, double b) {
   return a > b ? a : b;
@@ -26,9 +22,9 @@ static gint64 usage (double part_s, double whole_s) {
 }
 
 void ls_kernel_set_duration (LsKernelCost *cost, double alone_s) {
-  if (alone_s > LONGEST_S) {
+  if (alone_s > LS_KERNEL_LONGEST_S) {
     cost->overflow = TRUE;
-    alone_s = LONGEST_S;
+    alone_s = LS_KERNEL_LONGEST_S;
   }
   cost->alone_ps = ls_time_ps_from_s_checked (alone_s);
   if (cost->alone_ps == 0 && alone_s > 0)
@@ -126,7 +122,7 @@ LsKernelCost ls_kernel_sequence (const LsKernelCost *costs, guint n) {
     sum.overflow = sum.overflow || cost->overflow;
     alone_s += ls_time_s_from_ps (cost->alone_ps);
     if (__builtin_add_overflow (alone_ps, cost->alone_ps, &alone_ps))
-      alone_s = 2 * LONGEST_S;
+      alone_s = 2 * LS_KERNEL_LONGEST_S;
   }
   ls_kernel_set_duration (&sum, alone_s);
   /* The exact sum of the parts, so that one activity or several take the same time. */
@@ -150,9 +146,9 @@ LsKernelCost ls_kernel_times (const LsKernelCost *cost, gint64 times) {
     product.bytes = G_MAXINT64;
   }
   if (__builtin_mul_overflow (cost->alone_ps, times, &product.alone_ps) ||
-      product.alone_ps > ls_time_ps_from_s_checked (LONGEST_S)) {
+      product.alone_ps > ls_time_ps_from_s_checked (LS_KERNEL_LONGEST_S)) {
     product.overflow = TRUE;
-    product.alone_ps = ls_time_ps_from_s_checked (LONGEST_S);
+    product.alone_ps = ls_time_ps_from_s_checked (LS_KERNEL_LONGEST_S);
   }
   gint64 kernels = (gint64) cost->kernels;
   if (__builtin_mul_overflow (kernels, times, &kernels) || kernels > G_MAXINT) {

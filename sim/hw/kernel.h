@@ -7,9 +7,13 @@
  * As an activity of the engine, its work is t_alone and it uses sm_usage of the device's SMs and
  * hbm_usage of its HBM per second of progress.
  * More work is never faster. Sizes must be >= 0; zero work costs nothing. A cost too large for
- * the clock sets `overflow` and is clamped: the caller turns that into an error.
+ * the clock (LS_KERNEL_LONGEST_S) sets `overflow` and is clamped: the caller turns that into an error.
  * Ownership: plain values. */
+#include "base/time.h"
 #include "hw/device.h"
+
+/* Longest cost: a quarter of the clock, 26.7 of its 106.75 days, so that a few can be added. */
+#define LS_KERNEL_LONGEST_S (LS_TIME_MAX_S / 4)
 
 #define LS_USAGE_BITS 40
 #define LS_USAGE_ONE (G_GINT64_CONSTANT (1) << LS_USAGE_BITS)

@@ -490,8 +490,9 @@ static void check_costs (LsWorkloadReader *r) {
       for (guint i = 0; i < plan->n_forward + plan->n_backward; i++)
         if ((i < plan->n_forward ? plan->forward[i] : plan->backward[i - plan->n_forward])
                 .cost.overflow) {
-          ls_reader_fault (r, W "batch", "a kernel (%s) would take longer than 100 days",
-                           plan->name);
+          ls_reader_fault (r, W "batch",
+                           "a kernel (%s) would take longer than %.1f days, a quarter of the clock",
+                           plan->name, LS_KERNEL_LONGEST_S / 86400);
           return;
         }
     }

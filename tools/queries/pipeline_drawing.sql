@@ -1,18 +1,22 @@
 -- What does each stage of the pipeline do when, as one line of text per device?
 -- Parameters:
 --   :step    which step (default: the last that was traced)
---   :width   characters per line (default: 100)
+--   :width   characters per line (default: 4 for each micro-batch and stage, from 100 to 1000)
 --   :dp      replica (default: 0); the first tensor rank of each stage is drawn
 -- Reading: a digit is a forward of that micro-batch, a small letter its backward (a for micro-batch 0), a
 -- capital letter its weight gradients; a micro-batch above 9 is drawn by its last digit; a dot is idle time
--- or communication. A line is the step in time.
+-- or communication. A line is the step in time; what is shorter than a character may fall between two: a step
+-- of more micro-batches than 1000 characters can show (some 250) needs a larger width.
 WITH RECURSIVE
   s(step) AS (SELECT coalesce(:step, (SELECT max(step) FROM step))),
+  w(width) AS (
+    SELECT coalesce(:width, max(100, min(1000, 4 * (1 + max(coalesce(e.microbatch, 0)) + (SELECT 1 + coalesce(max(pp), 0) FROM rank)))))
+    FROM event e, s WHERE e.step = s.step),
   window(t0, t1) AS (SELECT min(e.start_ns), max(e.end_ns) FROM event e, s WHERE e.step = s.step),
-  bin(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM bin WHERE i + 1 < coalesce(:width, 100)),
+  bin(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM bin, w WHERE i + 1 < w.width),
   place(rank, pp, i, t) AS (
-    SELECT r.rank, r.pp, bin.i, t0 + CAST((t1 - t0) * (2 * bin.i + 1) / (2.0 * coalesce(:width, 100)) AS INTEGER)
-    FROM rank r, bin, window
+    SELECT r.rank, r.pp, bin.i, t0 + CAST((t1 - t0) * (2 * bin.i + 1) / (2.0 * w.width) AS INTEGER)
+    FROM rank r, bin, window, w
     WHERE r.pp IS NOT NULL AND coalesce(r.dp, 0) = coalesce(:dp, 0)
       AND r.rank = (SELECT min(q.rank) FROM rank q WHERE q.pp = r.pp AND q.job_id = r.job_id
                       AND coalesce(q.dp, 0) = coalesce(:dp, 0)
