@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/distance.h"
 #include "base/error.h"
 #include "base/quantity.h"
 
@@ -79,6 +80,7 @@ static gboolean may_interleave (const Reader *reader) {
          !says (reader, framework (reader), "deepspeed");
 }
 
+/* One more reason why the row cannot be predicted, beside those that @error has. */
 static gboolean skip (GError **error, const char *format, ...) {
   va_list list;
   g_autofree char *reason = NULL;
@@ -86,7 +88,14 @@ static gboolean skip (GError **error, const char *format, ...) {
   va_start (list, format);
   reason = g_strdup_vprintf (format, list);
   va_end (list);
-  g_set_error_literal (error, LS_ERROR, LS_ERROR_UNSUPPORTED, reason);
+  if (*error == NULL) {
+    g_set_error_literal (error, LS_ERROR, LS_ERROR_UNSUPPORTED, reason);
+  } else {
+    char *all = g_strconcat ((*error)->message, "; ", reason, NULL);
+
+    g_free ((*error)->message);
+    (*error)->message = all;
+  }
   return FALSE;
 }
 
@@ -178,15 +187,17 @@ static void widen_to_domain (const Reader *reader, LsTrainingRow *out) {
 static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError **error) {
   const char *rate = text (reader, "inter_node_per_gpu_gbit_s");
   g_autofree char *words = NULL;
+  gboolean good;
 
   out->gpu = ls_accelerator_for_text (text (reader, "gpu"));
   /* "Ampere" whose MFU is counted against 312 TFLOP/s is an A100. */
   if (!out->gpu && says (reader, "gpu", "ampere") && out->peak_tflops == 312)
     out->gpu = ls_accelerator_for_text ("A100-SXM-80GB");
   if (!out->gpu)
-    return skip (error, "gpu '%s' is not in the catalogue", text (reader, "gpu"));
-  if (!integer (reader, "gpus", 1, -1, &out->gpus, error) ||
-      !integer (reader, "gpus_per_node", 1, 8, &out->gpus_per_node, error))
+    skip (error, "gpu '%s' is not in the catalogue", text (reader, "gpu"));
+  good = integer (reader, "gpus", 1, -1, &out->gpus, error) && out->gpu != NULL;
+  good = integer (reader, "gpus_per_node", 1, 8, &out->gpus_per_node, error) && good;
+  if (!good)
     return FALSE;
   if (*rate && (!ls_number_parse (rate, &out->nic_gbit_s) || out->nic_gbit_s < 0))
     return skip (error, "inter_node_per_gpu_gbit_s: '%s' is no rate", rate);
@@ -235,23 +246,63 @@ static const struct {
     {"mixtral_8x22b", "mixtral-8x22b"},
 };
 
-static const LsModelPreset *find_published (const Reader *reader) {
-  for (guint i = 0; i < G_N_ELEMENTS (published); i++)
-    if (says (reader, "model", published[i].word))
-      for (guint k = 0; k < ls_model_preset_count (); k++)
-        if (g_str_equal (ls_model_preset_get (k)->name, published[i].preset))
-          return ls_model_preset_get (k);
+/* The model's name as presets are written: "Llama3 8B" and "llama3_8b" are llama3-8b. */
+static char *preset_name (const Reader *reader) {
+  g_autofree char *trimmed = g_strstrip (g_strdup (text (reader, "model")));
+
+  return g_strdelimit (g_ascii_strdown (trimmed, -1), " _", '-');
+}
+
+static const LsModelPreset *preset_called (const char *name) {
+  for (guint i = 0; i < ls_model_preset_count (); i++)
+    if (g_str_equal (ls_model_preset_get (i)->name, name))
+      return ls_model_preset_get (i);
   return NULL;
 }
 
-/* The preset's sizes, but for layers that were cut and first dense layers that are stated. Megatron-Bridge trains
- * DeepSeek-V3 with one block of multi-token prediction unless the row says that it did not. */
+static const LsModelPreset *find_published (const Reader *reader) {
+  for (guint i = 0; i < G_N_ELEMENTS (published); i++)
+    if (says (reader, "model", published[i].word))
+      return preset_called (published[i].preset);
+  return NULL;
+}
+
+/* Columns that a model's name may stand for and the row leaves empty, joined by commas; NULL: none. */
+static char *unstated_sizes (const Reader *reader) {
+  static const char *const sizes[] = {"layers", "hidden", "heads"};
+  g_autoptr (GString) names = g_string_new (NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    if (!*text (reader, sizes[i]))
+      g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", sizes[i]);
+  return names->len > 0 ? g_string_free (g_steal_pointer (&names), FALSE) : NULL;
+}
+
+/* The reason of a row that leaves sizes out and names no transformer that has them. */
+static gboolean no_model (const Reader *reader, const char *unstated, GError **error) {
+  g_autofree char *name = preset_name (reader);
+  const char *near = ls_nearest (name, ls_model_preset_names ());
+
+  if (!*name)
+    return skip (error, "%s not stated, and no model named", unstated);
+  if (preset_called (name) != NULL)
+    return skip (error, "model '%s' is no transformer", name);
+  return skip (error, "%s not stated, and model '%s' is no preset%s%s%s", unstated,
+               text (reader, "model"), near != NULL ? " (did you mean '" : "",
+               near != NULL ? near : "", near != NULL ? "'?)" : "");
+}
+
+/* The preset's sizes but for those that are stated. Megatron-Bridge trains DeepSeek-V3 with one block of multi-token
+ * prediction unless the row says that it did not. */
 static gboolean read_published (const Reader *reader, LsTrainingRow *out, GError **error) {
   const LsTransformer *t = &out->preset->transformer;
+  const gboolean experts = t->experts.count > 0;
+  gboolean good = TRUE;
 
   if (says (reader, "model", "tokendrop"))
     return skip (error, "the capacity factor is not stated");
-  out->gated = out->llama = TRUE;
+  out->gated = experts || t->gated;
+  out->llama = experts || t->rms_norm;
   out->hidden = t->hidden;
   out->heads = t->heads;
   out->kv_heads = t->kv_heads;
@@ -262,8 +313,16 @@ static gboolean read_published (const Reader *reader, LsTrainingRow *out, GError
                                         g_str_equal (out->preset->name, "kimi-k2"));
   out->mtp = of_nemo (reader) && g_str_equal (out->preset->name, "deepseek-v3") &&
              !says (reader, "model", "w/o mtp");
-  return integer (reader, "layers", 1, t->layers, &out->layers, error) &&
-         integer (reader, "seq", 1, -1, &out->seq, error);
+  good = integer (reader, "layers", 1, t->layers, &out->layers, error);
+  good = integer (reader, "seq", 1, -1, &out->seq, error) && good;
+  if (experts)
+    return good;
+  /* Tables print few sizes of mixtures of experts, and not always the preset's. */
+  good = integer (reader, "hidden", 1, t->hidden, &out->hidden, error) && good;
+  good = integer (reader, "heads", 1, t->heads, &out->heads, error) && good;
+  good = integer (reader, "kv_heads", 1, t->kv_heads, &out->kv_heads, error) && good;
+  good = integer (reader, "ffn", 1, t->ffn, &out->ffn, error) && good;
+  return integer (reader, "vocab", 1, t->vocab, &out->vocab, error) && good;
 }
 
 /* Number behind `word` in the column; `otherwise` if there is none. */
@@ -300,22 +359,36 @@ static void read_lora (const Reader *reader, LsTrainingRow *out) {
 }
 
 static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **error) {
+  g_autofree char *unstated = unstated_sizes (reader);
+  gboolean good = TRUE;
+
   out->preset = find_published (reader);
-  if (out->preset != NULL)
+  if (out->preset == NULL && unstated != NULL) {
+    g_autofree char *name = preset_name (reader);
+
+    out->preset = preset_called (name);
+  }
+  if (out->preset != NULL && out->preset->transformer.layers > 0) {
+    read_lora (reader, out);
     return read_published (reader, out, error);
+  }
+  out->preset = NULL;
   out->gated = says (reader, "ffn_act", "swiglu") || says (reader, "ffn_act", "silu");
   out->llama = out->gated || says (reader, "arch", "llama") || says (reader, "model", "llama");
   if (says (reader, "arch", "moe") || says (reader, "model", "moe") || says (reader, "model", "8x"))
     return skip (error, "a mixture of experts whose sizes are not stated");
   if (says (reader, "framework", "megascale"))
     return skip (error, "MegaScale changes the model (parallel block, sliding window, LAMB)");
-  if (!integer (reader, "layers", 1, -1, &out->layers, error) ||
-      !integer (reader, "hidden", 1, -1, &out->hidden, error) ||
-      !integer (reader, "heads", 1, -1, &out->heads, error) ||
-      !integer (reader, "seq", 1, -1, &out->seq, error) ||
-      !integer (reader, "kv_heads", 1, out->heads, &out->kv_heads, error) ||
-      !integer (reader, "ffn", 1, out->gated ? -1 : 4 * out->hidden, &out->ffn, error) ||
-      !integer (reader, "vocab", 1, 51200, &out->vocab, error))
+  if (unstated != NULL)
+    return no_model (reader, unstated, error);
+  good = integer (reader, "layers", 1, -1, &out->layers, error);
+  good = integer (reader, "hidden", 1, -1, &out->hidden, error) && good;
+  good = integer (reader, "heads", 1, -1, &out->heads, error) && good;
+  good = integer (reader, "seq", 1, -1, &out->seq, error) && good;
+  good = integer (reader, "kv_heads", 1, out->heads, &out->kv_heads, error) && good;
+  good = integer (reader, "ffn", 1, out->gated ? -1 : 4 * out->hidden, &out->ffn, error) && good;
+  good = integer (reader, "vocab", 1, 51200, &out->vocab, error) && good;
+  if (!good)
     return FALSE;
   out->tied =
       *text (reader, "tied_embeddings") ? says (reader, "tied_embeddings", "yes") : !out->llama;
@@ -324,6 +397,10 @@ static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **e
   /* Megatron's GPT runs train with dropout 0.1; llm-foundry's benchmarks and Llama without. */
   out->dropout = !out->llama && of_megatron (reader);
   return TRUE;
+}
+
+gboolean ls_training_row_has_experts (const LsTrainingRow *row) {
+  return row->preset != NULL && row->preset->transformer.experts.count > 0;
 }
 
 static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **error) {
@@ -337,10 +414,12 @@ static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **
     return FALSE;
   if (out->ep > 1 && out->preset == NULL)
     return skip (error, "a mixture of experts whose sizes are not stated");
-  if (out->preset != NULL && out->preset->transformer.experts.count % out->ep != 0)
+  if (out->ep > 1 && !ls_training_row_has_experts (out))
+    return skip (error, "ep is %d, and %s has no experts", (int) out->ep, out->preset->name);
+  if (ls_training_row_has_experts (out) && out->preset->transformer.experts.count % out->ep != 0)
     return skip (error, "ep does not divide the experts");
-  if (!integer (reader, "tp", 1, -1, &out->tp, error) ||
-      !integer (reader, "pp", 1, -1, &out->pp, error))
+  if (!(integer (reader, "tp", 1, -1, &out->tp, error) &
+        integer (reader, "pp", 1, -1, &out->pp, error)))
     return FALSE;
   /* torchtitan's looped schedules have two stages on a rank. source: torchtitan, pipelining_utils.py. */
   out->virtual_stages = out->pp == 1 || !may_interleave (reader) ? 1
@@ -508,7 +587,8 @@ static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **e
       out->tp > 1 &&
       (says (reader, "sequence_parallel", "yes") || says (reader, "sequence_parallel", "true") ||
        /* Megatron asks for it beside experts. */
-       out->preset != NULL || (!*text (reader, "sequence_parallel") && later_megatron (reader)));
+       ls_training_row_has_experts (out) ||
+       (!*text (reader, "sequence_parallel") && later_megatron (reader)));
   out->tensor_overlap = tensor_overlap (reader, out);
   /* Megatron before Core, and DeepSpeed with it, communicated after the backward pass that it belongs to. */
   const gboolean of_core = says (reader, "framework", "core") || of_nemo (reader);
@@ -556,17 +636,22 @@ gboolean ls_training_row_read (LsTrainingRow *out, const LsCsv *csv, guint row, 
   read_counting (&reader, out);
   read_precision (&reader, out);
   read_memory (&reader, out);
-  return read_model (&reader, out, error) && read_hardware (&reader, out, error) &&
-         read_layout (&reader, out, error) && read_batch (&reader, out, error) &&
-         read_recompute (&reader, out, error);
+  const gboolean model = read_model (&reader, out, error);
+  const gboolean hardware = read_hardware (&reader, out, error);
+
+  /* What follows is meant by both. */
+  return model && hardware && read_layout (&reader, out, error) &&
+         read_batch (&reader, out, error) && read_recompute (&reader, out, error);
 }
 
+/* What every table of training runs has; sizes may be left to the model's name. */
 gboolean ls_training_table (const LsCsv *csv, char **missing) {
   g_autoptr (GString) names = g_string_new (NULL);
-  static const char *const columns[] = {"row_id", "gpu", "gpus", "layers", "hidden",
-                                        "heads",  "seq", "tp",   "pp",     "global_batch"};
+  static const char *const columns[] = {"row_id", "gpu",          "gpus",   "seq",    "tp",
+                                        "pp",     "global_batch", "layers", "hidden", "heads"};
+  const guint n = G_N_ELEMENTS (columns) - (ls_csv_column (csv, "model") >= 0 ? 3 : 0);
 
-  for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
+  for (guint i = 0; i < n; i++)
     if (ls_csv_column (csv, columns[i]) < 0)
       g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", columns[i]);
   if (names->len == 0)

@@ -82,7 +82,10 @@ typedef struct {
 
 /* TRUE when the table has the columns of training rows; else *missing names those that it lacks (transfer full). */
 gboolean ls_training_table (const LsCsv *csv, char **missing);
+/* Sets @error with all reasons that there are, joined by semicolons. */
 gboolean ls_training_row_read (LsTrainingRow *out, const LsCsv *csv, guint row, GError **error);
+/* TRUE when its model is a mixture of experts. */
+gboolean ls_training_row_has_experts (const LsTrainingRow *row);
 /* FLOPs of one step by the row's own definition, over all GPUs. */
 double ls_training_row_flops (const LsTrainingRow *row, const LsWorkload *workload,
                               LsFlopsDef definition);

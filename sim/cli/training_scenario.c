@@ -39,12 +39,43 @@ static void append_cluster (GString *yaml, const LsTrainingRow *row) {
                             row->nic_gbit_s * (double) row->node->gpus / (double) row->node->nics);
 }
 
+static void append_lora (GString *yaml, const LsTrainingRow *row) {
+  if (row->lora_rank > 0)
+    g_string_append_printf (yaml, "    lora: {rank: %d, targets: [%s], dropout: %s}\n",
+                            (int) row->lora_rank, row->lora_targets,
+                            row->lora_dropout ? "0.1" : "0");
+}
+
+/* Of a dense preset the sizes that the row states otherwise. */
+static void append_other_sizes (GString *yaml, const LsTrainingRow *row) {
+  const LsTransformer *t = &row->preset->transformer;
+  const struct {
+    const char *key;
+    gint64 stated, preset;
+  } sizes[] = {{"hidden", row->hidden, t->hidden},
+               {"heads", row->heads, t->heads},
+               {"kv_heads", row->kv_heads, t->kv_heads},
+               {"ffn", row->ffn, t->ffn},
+               {"vocab", row->vocab, t->vocab}};
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    if (sizes[i].stated != sizes[i].preset)
+      g_string_append_printf (yaml, "    %s: %d\n", sizes[i].key, (int) sizes[i].stated);
+  if (row->seq > t->max_seq)
+    g_string_append_printf (yaml, "    max_seq: %d\n", (int) row->seq);
+}
+
 static void append_published (GString *yaml, const LsTrainingRow *row) {
-  g_string_append_printf (yaml, "  model:\n    preset: %s\n    layers: %d\n    mtp: %d\n",
-                          row->preset->name, (int) row->layers, (int) row->mtp);
+  g_string_append_printf (yaml, "  model:\n    preset: %s\n    layers: %d\n", row->preset->name,
+                          (int) row->layers);
+  if (ls_training_row_has_experts (row))
+    g_string_append_printf (yaml, "    mtp: %d\n", (int) row->mtp);
+  else
+    append_other_sizes (yaml, row);
   if (row->dense_first >= 0)
     g_string_append_printf (yaml, "    experts: {dense_layers_first: %d}\n",
                             (int) row->dense_first);
+  append_lora (yaml, row);
 }
 
 static void append_model (GString *yaml, const LsTrainingRow *row) {
@@ -64,10 +95,7 @@ static void append_model (GString *yaml, const LsTrainingRow *row) {
   g_string_append_printf (yaml, "    tied_embeddings: %s\n    biases: %s\n    dropout: %s\n",
                           row->tied ? "true" : "false", row->llama ? "false" : "true",
                           row->dropout ? "true" : "false");
-  if (row->lora_rank > 0)
-    g_string_append_printf (yaml, "    lora: {rank: %d, targets: [%s], dropout: %s}\n",
-                            (int) row->lora_rank, row->lora_targets,
-                            row->lora_dropout ? "0.1" : "0");
+  append_lora (yaml, row);
 }
 
 /* What is stored narrow beside adapters. */
@@ -183,7 +211,7 @@ char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const 
   if (row->cp > 1)
     g_string_append_printf (yaml, ", context: %d%s", (int) row->cp,
                             row->exchanges_heads ? ", context_kind: all-to-all" : "");
-  if (row->preset != NULL)
+  if (ls_training_row_has_experts (row))
     g_string_append_printf (yaml, ", expert: %d, expert_tensor: 1", (int) row->ep);
   if (row->virtual_stages > 1)
     g_string_append_printf (yaml, ", schedule: interleaved-1f1b, virtual_stages: %d",

@@ -116,10 +116,30 @@ grep -q '^rings.csv,a:all_reduce:1073741824,oop_time_us,8000,[0-9.]*,' out || fa
 says out "a:alltoall:1048576,oop_time_us"
 says out "all_shuffle"
 
+# A model's name gives what columns leave out, of dense models and of mixtures; what is stated holds. All reasons at once.
+cat >named.csv <<'CSV'
+row_id,model,gpu,gpus,layers,hidden,heads,seq,tp,pp,global_batch,micro_batch,recompute,precision,step_time_s
+dense,Llama3 8B,H100-SXM-80GB,8,8,,,8192,1,1,8,1,none,bf16,1
+mixed,qwen1.5-moe-a2.7b,H100-SXM-80GB,8,,,,4096,1,1,8,1,none,bf16,1
+wrong,lama3-8b,H1000,8,,,,8192,1,1,8,1,none,bf16,1
+image,resnet-50,H100-SXM-80GB,8,,,,,1,1,8,1,none,bf16,1
+bare,,H100-SXM-80GB,8,,32,,8192,1,1,8,1,none,bf16,1
+CSV
+run 0 validate named.csv --scenario
+says out "preset: llama3-8b"
+says out "layers: 8"
+says out "preset: qwen1.5-moe-a2.7b"
+says out "wrong: skipped: layers, hidden, heads not stated, and model 'lama3-8b' is no preset (did you mean 'llama3-8b'?); gpu 'H1000' is not in the catalogue"
+says out "model 'resnet-50' is no transformer"
+says out "layers, heads not stated, and no model named"
+cut -d, -f1-4,8- named.csv >short.csv
+run 0 validate short.csv --row mixed
+says out "short.csv,mixed,step_time_s,1,"
+
 run 2 validate nowhere.csv
 printf 'x,y\n1,2\n' >other.csv
 run 2 validate other.csv
-says err "it lacks the columns row_id, gpu, gpus, layers, hidden, heads, seq, tp, pp, global_batch)"
+says err "it lacks the columns row_id, gpu, gpus, seq, tp, pp, global_batch, layers, hidden, heads)"
 empty out
 : >nothing.csv
 run 2 validate nothing.csv
