@@ -5,7 +5,7 @@
  * Both sides have had their short forms expanded, so equal things stand at equal paths. A
  * discriminator counts as changed when its text differs from that of the lower layer, or, where
  * the lower layer had none, from its default: {gpus: 4} under {preset: dgx-h100} is cleared, since
- * the preset says all that a node is.
+ * the preset says all that a node is. What is cleared and not given again is named in a warning.
  *
  * Cost: linear in the upper layer, times the scan for a key in the lower map.
  */
@@ -41,10 +41,41 @@ static gboolean changes_kind (const LsConfigNode *lower, const LsConfigEntry *en
   return before == NULL || strcmp (before, entry->value->text) != 0;
 }
 
-static void drop_siblings (LsConfigNode *lower, const LsConfigNode *upper,
+/* Is it lost with a changed discriminator, and not another of them or given anew? */
+static gboolean is_lost (const LsConfigEntry *entry, const LsConfigNode *upper,
+                         const LsSchemaNode *schema) {
+  const LsSchemaNode *child = ls_schema_child (schema, entry->key);
+
+  return !ls_config_node_is_null (entry->value) && ls_config_node_get (upper, entry->key) == NULL &&
+         (child == NULL || child->row == NULL || !(child->row->flags & LS_CONFIG_DISCRIMINATOR));
+}
+
+/* What a lower layer said and no longer holds is named: nobody means to lose it by the way. */
+static void warn_of_losses (Merge *m, const LsConfigNode *lower, const LsConfigNode *upper,
+                            const LsConfigEntry *cause, const LsSchemaNode *schema) {
+  g_autoptr (GString) lost = g_string_new (NULL);
+
+  for (guint i = 0; i < lower->entries->len; i++) {
+    const LsConfigEntry *entry = lower->entries->pdata[i];
+    g_autofree char *place = NULL;
+
+    if (!is_lost (entry, upper, schema))
+      continue;
+    place = ls_config_position_text (entry->position);
+    g_string_append_printf (lost, "%s%s (%s)", lost->len > 0 ? ", " : "", entry->key, place);
+  }
+  if (lost->len > 0)
+    ls_config_errors_add (m->errors, LS_CONFIG_FAULT_WARNING, cause->position,
+                          "%s.%s is changed, which drops what was beside it: %s; give again what "
+                          "shall stay",
+                          m->path->str, cause->key, lost->str);
+}
+
+static void drop_siblings (Merge *m, LsConfigNode *lower, const LsConfigNode *upper,
                            const LsSchemaNode *schema) {
   for (guint i = 0; i < upper->entries->len; i++)
     if (changes_kind (lower, upper->entries->pdata[i], schema)) {
+      warn_of_losses (m, lower, upper, upper->entries->pdata[i], schema);
       g_ptr_array_set_size (lower->entries, 0);
       return;
     }
@@ -152,7 +183,7 @@ static void merge_entry (Merge *m, LsConfigNode *lower, LsConfigEntry *entry,
 static void merge_maps (Merge *m, LsConfigNode *lower, LsConfigNode *upper,
                         const LsSchemaNode *schema) {
   if (schema != NULL)
-    drop_siblings (lower, upper, schema);
+    drop_siblings (m, lower, upper, schema);
   for (guint i = 0; i < upper->entries->len; i++)
     merge_entry (m, lower, upper->entries->pdata[i], schema);
 }

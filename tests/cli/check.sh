@@ -109,4 +109,24 @@ says err "--force"
 run 0 check tiny.yaml --resolved -o there.yaml --force
 run 2 check tiny.yaml --resolved -o -
 run 2 check tiny.yaml --resolved -o .
+# What a changed preset drops is named, unless it is given anew.
+cat >adapted.yaml <<'YAML'
+lockstep: 1
+cluster: {nodes: 1, node: dgx-h100}
+workload:
+  model: {preset: llama2-7b, lora: {rank: 16}}
+  batch: {global: 16, micro: 1, seq_len: 4096}
+  zero: {stage: 3}
+YAML
+run 0 check adapted.yaml
+empty err
+run 0 check adapted.yaml --set workload.model.preset=llama2-13b
+says err "workload.model.preset is changed, which drops what was beside it: lora (adapted.yaml:4:30); give again what shall stay"
+run 0 check adapted.yaml --set 'workload.model={preset: llama2-13b, lora: {rank: 16}}'
+empty err
+run 0 check adapted.yaml --set workload.model.preset=llama2-7b
+empty err
+printf 'lockstep: 1\ncluster: {node: {preset: dgx-h100, gpus: 4}}\n' >half.yaml
+run 0 check half.yaml adapted.yaml --set cluster.node=dgx-a100
+says err "node.preset is changed, which drops what was beside it: gpus (half.yaml:2:34)"
 finish
