@@ -564,7 +564,7 @@ void ls_layer_add_accumulation (LsLayerBuilder *builder, const char *name, gint6
       !(workload->software->fused_weight_gradient || needs_accumulation (workload)))
     return;
   const LsKernelCost one =
-      ls_kernel_stream (&builder->device, elements * size / tensors, (double) (elements / tensors));
+      ls_kernel_stream (&builder->device, elements * size / tensors, (double) elements / tensors);
   ls_layer_add_kernel (builder, name, LS_KIND_ELEMENTWISE, ls_kernel_times (&one, tensors))->phase =
       LS_PHASE_WEIGHT_GRAD;
 }
