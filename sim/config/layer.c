@@ -50,6 +50,29 @@ static gboolean is_lost (const LsConfigEntry *entry, const LsConfigNode *upper,
          (child == NULL || child->row == NULL || !(child->row->flags & LS_CONFIG_DISCRIMINATOR));
 }
 
+/* Does the upper layer exchange one word for another, so that what stood beside it may have been meant to stay? Not
+ * where it describes another kind of thing with keys of that kind, nor where sizes give way to a preset. */
+static gboolean is_exchange (const LsConfigNode *lower, const LsConfigNode *upper,
+                             const LsConfigEntry *cause, const LsSchemaNode *schema) {
+  for (guint i = 0; i < lower->entries->len; i++) {
+    const LsConfigEntry *entry = lower->entries->pdata[i];
+    const LsSchemaNode *child = ls_schema_child (schema, entry->key);
+
+    if (child != NULL && child->row != NULL && (child->row->flags & LS_CONFIG_DISCRIMINATOR) &&
+        !ls_config_node_is_null (entry->value) && strcmp (entry->key, cause->key) != 0)
+      return FALSE;
+  }
+  if (strcmp (cause->key, "preset") == 0)
+    return TRUE;
+  for (guint i = 0; i < upper->entries->len; i++) {
+    const LsConfigEntry *entry = upper->entries->pdata[i];
+
+    if (entry != cause && !ls_config_node_is_null (entry->value))
+      return FALSE;
+  }
+  return TRUE;
+}
+
 /* What a lower layer said and no longer holds is named: nobody means to lose it by the way. */
 static void warn_of_losses (Merge *m, const LsConfigNode *lower, const LsConfigNode *upper,
                             const LsConfigEntry *cause, const LsSchemaNode *schema) {
@@ -75,7 +98,8 @@ static void drop_siblings (Merge *m, LsConfigNode *lower, const LsConfigNode *up
                            const LsSchemaNode *schema) {
   for (guint i = 0; i < upper->entries->len; i++)
     if (changes_kind (lower, upper->entries->pdata[i], schema)) {
-      warn_of_losses (m, lower, upper, upper->entries->pdata[i], schema);
+      if (is_exchange (lower, upper, upper->entries->pdata[i], schema))
+        warn_of_losses (m, lower, upper, upper->entries->pdata[i], schema);
       g_ptr_array_set_size (lower->entries, 0);
       return;
     }

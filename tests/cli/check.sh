@@ -128,5 +128,5 @@ run 0 check adapted.yaml --set workload.model.preset=llama2-7b
 empty err
 printf 'lockstep: 1\ncluster: {node: {preset: dgx-h100, gpus: 4}}\n' >half.yaml
 run 0 check half.yaml adapted.yaml --set cluster.node=dgx-a100
-says err "node.preset is changed, which drops what was beside it: gpus (half.yaml:2:34)"
+says err "node.preset is changed, which drops what was beside it: gpus (half.yaml:2:36)"
 finish

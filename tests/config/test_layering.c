@@ -45,9 +45,6 @@ static const Layered cases[] = {
      CLUSTER ("8", "dgx") MODEL "preset: llama\n"},
     /* A changed discriminator drops its siblings of lower layers, not of its own. */
     {{FIXTURE_CLUSTER "workload: {model: {preset: llama, parameters: 7 G}}",
-      "--set workload.model=gpt3"},
-     CLUSTER ("8", "dgx") MODEL "preset: gpt3\n"},
-    {{FIXTURE_CLUSTER "workload: {model: {preset: llama, parameters: 7 G}}",
       "--set workload.model=llama"},
      CLUSTER ("8", "dgx") MODEL "preset: llama\n        parameters: 7000000000\n"},
     {{FIXTURE_CLUSTER "workload: {model: {preset: llama}}",
@@ -58,10 +55,6 @@ static const Layered cases[] = {
       "cluster: {fabric: {kind: fat-tree}}"},
      "cluster:\n  groups:\n    main:\n      nodes: 1\n  fabrics:\n    compute:\n"
      "      latency: 1 us\n      kind: fat-tree  # default\n" MODEL "preset: llama\n"},
-    {{"cluster: {nodes: 1, fabric: {latency: 1 us}}\n" FIXTURE_WORKLOAD,
-      "cluster: {fabric: {kind: crossbar}}"},
-     "cluster:\n  groups:\n    main:\n      nodes: 1\n  fabrics:\n    compute:\n"
-     "      kind: crossbar\n" MODEL "preset: llama\n"},
     /* Rule 4: quoted segments; items of lists. */
     {{FIXTURE_CLUSTER FIXTURE_WORKLOAD, "--set cluster.links.\"a.b-c\".rate=50 %"},
      CLUSTER ("8", "dgx") "  links:\n    a.b-c:\n      rate: 50 %\n" MODEL "preset: llama\n"},
@@ -86,6 +79,30 @@ START_TEST (layers_resolve_to_one_document) {
 
   fixture_expect (fixture, "");
   fixture_expect_yaml (fixture, c->yaml);
+}
+END_TEST
+
+/* A changed word that drops what stood beside it says so. */
+static const struct {
+  const char *lower, *upper, *yaml, *warning;
+} changes[] = {
+    {FIXTURE_CLUSTER "workload: {model: {preset: llama, parameters: 7 G}}",
+     "--set workload.model=gpt3", CLUSTER ("8", "dgx") MODEL "preset: gpt3\n",
+     "--set #1:16: warning: jobs.main.workload.model.preset is changed, which drops what was "
+     "beside it: parameters (1.yaml:2:35); give again what shall stay\n"},
+    {"cluster: {nodes: 1, fabric: {latency: 1 us}}\n" FIXTURE_WORKLOAD,
+     "cluster: {fabric: {kind: crossbar}}",
+     "cluster:\n  groups:\n    main:\n      nodes: 1\n  fabrics:\n    compute:\n"
+     "      kind: crossbar\n" MODEL "preset: llama\n",
+     "2.yaml:1:20: warning: cluster.fabrics.compute.kind is changed, which drops what was beside "
+     "it: latency (1.yaml:1:30); give again what shall stay\n"},
+};
+
+START_TEST (changes_name_what_they_drop) {
+  g_autoptr (Fixture) fixture = fixture_load (changes[_i].lower, changes[_i].upper, NULL);
+
+  fixture_expect (fixture, changes[_i].warning);
+  fixture_expect_yaml (fixture, changes[_i].yaml);
 }
 END_TEST
 
@@ -196,6 +213,7 @@ END_TEST
 
 static void add (TCase *tcase) {
   tcase_add_loop_test (tcase, layers_resolve_to_one_document, 0, G_N_ELEMENTS (cases));
+  tcase_add_loop_test (tcase, changes_name_what_they_drop, 0, G_N_ELEMENTS (changes));
   tcase_add_loop_test (tcase, faults_of_layers_have_their_place, 0, G_N_ELEMENTS (wrong));
   tcase_add_test (tcase, options_come_after_files_in_their_order);
   tcase_add_test (tcase, unset_of_nothing_is_a_warning);
