@@ -76,6 +76,25 @@ static gboolean choose_model (LsCli *cli, LsProposal *choice, GError **error) {
   return choice->model != NULL;
 }
 
+/* Counts of the options, from 1; sizes of the scenario are bounded where it is read. */
+static gboolean check_counts (LsCli *cli, GError **error) {
+  static const char *const counts[] = {"nodes",  "batch",    "micro", "seq-len",
+                                       "tensor", "pipeline", "expert"};
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (counts); i++) {
+    const gint64 n = ls_args_integer (cli->args, counts[i], 1);
+
+    if (n < 1 || n > LS_PROPOSAL_MAX)
+      g_string_append_printf (text, "%s--%s is %" G_GINT64_FORMAT, text->len > 0 ? ", " : "",
+                              counts[i], n);
+  }
+  if (text->len > 0)
+    g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "%s; it is 1 at least and %d at most", text->str,
+                 LS_PROPOSAL_MAX);
+  return text->len == 0;
+}
+
 static void choose_sizes (LsCli *cli, LsProposal *choice) {
   gint64 gpus;
 
@@ -113,7 +132,8 @@ static int run_new (LsCli *cli, GError **error) {
                          "new takes options only; -o names the file to write");
     return 2;
   }
-  if (!choose_node (cli, &choice, error) || !choose_model (cli, &choice, error))
+  if (!check_counts (cli, error) || !choose_node (cli, &choice, error) ||
+      !choose_model (cli, &choice, error))
     return 2;
   if (choice.model->transformer.experts.count == 0 && ls_args_has (cli->args, "expert")) {
     g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "%s has no experts; leave --expert out",

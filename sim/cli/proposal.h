@@ -17,6 +17,9 @@ G_BEGIN_DECLS
 /* Layouts of each mode of recomputation that are run. source: assumption, a second's work. */
 #define LS_PROPOSAL_RUNS 6
 
+/* Of every count. source: that of keys of the type count (docs/scenario.md). */
+#define LS_PROPOSAL_MAX 1000000000
+
 typedef struct {
   const LsNode *node;
   gint64 nodes;

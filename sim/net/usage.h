@@ -3,7 +3,8 @@
  * Model:      a dense vector of amounts and the list of touched entries; adding is O(1), taking the
  *             result O(k log k) for k touched. One accumulator serves many phases, one after another.
  * Invariants: amounts are per byte of the phase's progress; sent = received, in bytes per byte of
- *             progress over all members (conservation; tested).
+ *             progress over all members (conservation; tested), but where switches reduce or copy: m come in
+ *             and one goes out, or one in and m out.
  */
 #pragma once
 

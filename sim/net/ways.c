@@ -103,8 +103,9 @@ static LsHop through_switches (const LsGroupShape *shape, LsUsages *usages, gboo
   ls_usages_add (
       usages, reduced ? topology->link_down[shape->gpus[to]] : topology->link_up[shape->gpus[from]],
       amount);
-  usages->sent += amount;
-  usages->received += amount;
+  const double members = ls_group_members (shape, i);
+  usages->sent += reduced ? members * amount : amount;
+  usages->received += reduced ? amount : members * amount;
   return LS_HOP_LINK;
 }
 

@@ -97,6 +97,22 @@ static double hardware_flops (const LsJob *job, const LsWorkload *workload) {
   return flops;
 }
 
+/* Formats in which the job's ranks really multiply, in order of rank, each once (transfer full). */
+static char *formats_text (const LsJob *job, const LsWorkload *workload) {
+  const LsFormat wanted = ls_precision_matmul (&workload->precision);
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+  for (guint rank = 0; rank < job->n_ranks; rank++) {
+    const LsAccelerator *accelerator = ls_job_kind (job, rank)->accelerator;
+    const char *name = ls_format_name (ls_accelerator_effective_format (accelerator, wanted, NULL));
+
+    if (!g_ptr_array_find (names, name, NULL))
+      g_ptr_array_add (names, (gpointer) name);
+  }
+  g_ptr_array_add (names, NULL);
+  return g_strjoinv (" and ", (char **) names->pdata);
+}
+
 static void add_rates (LsSummary *summary, const LsJobRun *run) {
   const LsWorkload *workload = run->workload;
   const LsJob *job = run->job;
@@ -109,7 +125,7 @@ static void add_rates (LsSummary *summary, const LsJobRun *run) {
   summary->samples_per_s = (double) workload->global_batch / seconds;
   summary->tokens_per_s = summary->samples_per_s * (double) workload->seq_len;
   summary->tokens_per_s_per_gpu = summary->tokens_per_s / gpus;
-  summary->format = ls_format_name (ls_precision_matmul (&workload->precision));
+  summary->format = formats_text (job, workload);
   summary->peak_tflops_per_gpu = peak / gpus / 1e12;
   summary->model_tflops_per_gpu = ls_workload_model_flops (workload) / seconds / gpus / 1e12;
   summary->hardware_tflops_per_gpu = hardware_flops (job, workload) / seconds / gpus / 1e12;
@@ -310,6 +326,7 @@ void ls_summary_free (LsSummary *summary) {
   g_free (summary->title);
   g_free (summary->memory_verdict);
   g_free (summary->recompute);
+  g_free (summary->format);
   g_ptr_array_unref (summary->bottlenecks);
   g_ptr_array_unref (summary->warnings);
   g_free (summary);

@@ -86,9 +86,14 @@ static gboolean double_tensor (LsWorkload *workload, GString *text) {
   return TRUE;
 }
 
+/* In a pipeline every micro-batch gathers anew: the slowest of the changes on the device. */
+static gboolean shard_stages (LsWorkload *workload, GString *text) {
+  return shard_more (workload, text, 3);
+}
+
 static const Change changes[] = {
-    split_sequence,    recompute_core,   shard_optimizer, shard_gradients,
-    halve_micro_batch, shard_parameters, recompute_all,   double_tensor,
+    split_sequence,   recompute_core, shard_optimizer, shard_gradients, halve_micro_batch,
+    shard_parameters, recompute_all,  double_tensor,   shard_stages,
 };
 
 /* The last resort: the host's update is slow. */
@@ -150,11 +155,30 @@ static char *find_offload (const LsWorkload *workload, const LsWorkload *changed
   return together (said, estimate.reserved_bytes);
 }
 
+/* The first stage of ZeRO that fits without the host; NULL. */
+static char *find_without_host (const LsWorkload *workload,
+                                const LsAccelerator *const *accelerators) {
+  if (workload->zero.offload == LS_OFFLOAD_NONE)
+    return NULL;
+  for (int stage = 0; stage <= 3; stage++) {
+    g_autoptr (LsWorkload) one = ls_workload_copy (workload);
+    LsMemoryEstimate estimate;
+
+    one->zero.stage = stage;
+    one->zero.offload = LS_OFFLOAD_NONE;
+    if (fits (one, accelerators, &estimate))
+      return g_strdup_printf ("zero={stage: %d, offload: none} (%.1f GB)", stage,
+                              GB (estimate.reserved_bytes));
+  }
+  return NULL;
+}
+
 /* "zero.stage=3 (61.3 GB)" of the first change that fits, alone or with those before it; NULL. */
 static char *find_remedy (const LsWorkload *workload, const LsAccelerator *const *accelerators) {
   g_autoptr (LsWorkload) all = ls_workload_copy (workload);
   g_autoptr (GPtrArray) said = g_ptr_array_new_with_free_func (g_free);
   LsMemoryEstimate estimate;
+  char *without_host;
 
   for (guint i = 0; i < G_N_ELEMENTS (changes); i++) {
     g_autoptr (LsWorkload) one = ls_workload_copy (workload);
@@ -163,6 +187,8 @@ static char *find_remedy (const LsWorkload *workload, const LsAccelerator *const
     if (changes[i](one, text) && fits (one, accelerators, &estimate))
       return g_strdup_printf ("%s (%.1f GB)", text->str, GB (estimate.reserved_bytes));
   }
+  if ((without_host = find_without_host (workload, accelerators)) != NULL)
+    return without_host;
   for (guint round = 0; round < 2 * G_N_ELEMENTS (changes); round++) {
     const Change change = changes[round % G_N_ELEMENTS (changes)];
     g_autoptr (LsWorkload) next = ls_workload_copy (all);

@@ -93,6 +93,20 @@ says err "nowhere.yaml"
 # Too large for the memory: valid, but exit 3 and what would help.
 run 3 check tiny.yaml --set workload.model.hidden=32768 --set workload.model.ffn=131072 --set workload.model.layers=64
 says err "parameters"
+# What the table of ZeRO's stages shows to fit, the verdict does not deny: in pipelines, and where the host is full.
+deny() {
+  "$LOCKSTEP" check "$@" --memory >out 2>err
+  if grep -q '^3 .*(d-1)/d$' out && grep -q 'makes it fit' out; then
+    fail "check $*: the verdict denies stage 3 of its own table"
+  fi
+}
+run 0 new --gpu h100 --nodes 16 --model llama3-405b --tensor 8 --pipeline 4 -o large.yaml
+for sizes in "4 16" "8 16" "2 8" "2 16"; do
+  for offload in none optimizer; do
+    deny large.yaml --set workload.parallel.pipeline="${sizes% *}" --set cluster.nodes="${sizes#* }" \
+      --set workload.zero.stage=1 --set workload.zero.offload=$offload
+  done
+done
 # ZeRO's stages side by side, and the curve of recompute, for people and for scripts.
 run 0 check tiny.yaml --recompute-curve
 says out "textbook"

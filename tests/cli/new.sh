@@ -43,6 +43,9 @@ says out "expert: 4"
 says out "tensor: 2"
 run 2 new --gpu h100 --model llama2-7b --expert 4
 says err "no experts"
+# Counts from 1: all that are wrong at once.
+run 2 new --gpu h100 --nodes 0 --model llama2-7b --micro 0 --tensor 0
+says err "--nodes is 0, --micro is 0, --tensor is 0; it is 1 at least"
 run 2 new --model llama2-7b
 says err "--gpu"
 run 2 new --gpu h100 --model lama2-7b

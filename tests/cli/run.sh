@@ -88,6 +88,23 @@ says err "nowhere/x.db"
 run 0 run tiny.yaml --trace none --json
 says out '"trace": null'
 
+# The summary's bytes are those of the links: a ring, and switches that reduce and copy (up: 1/m + 1 of the data for
+# an all-reduce), but for flags (LL128: 8 bytes in 120). One node, so that every byte leaves through the GPU's own link.
+for where in "dgx-a100 0" "dgx-h100 0" "dgx-h100 3"; do
+  run 0 run tiny.yaml --json -o sent.db --force --set cluster.node='{preset: '"${where% *}"', gpus: 8}' \
+    --set workload.batch.global=8 --set workload.zero.stage="${where#* }" --set workload.model.hidden=2048
+  sent=$(sed -n 's/.*"communication_bytes_per_gpu": \([0-9.]*\).*/\1/p' out)
+  run 0 query sent.db "SELECT sum(v) / 8 / 2 FROM (SELECT max(s.value) AS v FROM sample s JOIN resource r ON r.id = s.resource_id JOIN string n ON n.id = s.name_id WHERE n.value = 'carried' AND r.name LIKE '%link.up' GROUP BY r.id)" --format csv
+  awk -v s="$sent" -v l="$(tail -n 1 out)" 'BEGIN { exit !(s > 0 && l / s > 1 - 1e-4 && l / s < 1.01) }' ||
+    fail "$where: $sent bytes sent, $(tail -n 1 out) on the links"
+done
+
+# MFU is counted against what runs.
+run 0 run tiny.yaml --trace none --set cluster.node='{preset: dgx-1-v100, gpus: 2}'
+says out "(fp32)"
+run 0 run tiny.yaml --trace none --set workload.precision=fp8
+says out "of 312 (bf16)"
+
 # Nothing is written by what fails.
 before=$(ls results)
 run 2 run tiny.yaml --set workload.batch.micro=0

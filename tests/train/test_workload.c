@@ -236,6 +236,86 @@ START_TEST (published_configurations_are_read)
 }
 END_TEST
 
+/* A config.json of which @keys are the last ones. */
+static char *llama_json (const char *keys) {
+  return g_strdup_printf (
+      "{\"model_type\": \"llama\", \"vocab_size\": 1000, \"num_attention_heads\": 4,\n%s}", keys);
+}
+
+START_TEST (faults_of_published_configurations_are_told_at_their_line) {
+  static const struct {
+    const char *keys;
+    const char *said[3];
+  } cases[] = {
+      {"\"hidden_size\": -8192, \"num_hidden_layers\": \"80\", \"intermediate_size\": 64",
+       {":2:16: error: hidden_size is -8192; a whole number",
+        ":2:44: error: num_hidden_layers is the text \"80\"; a whole number"}},
+      {"\"hidden_size\": 64, \"num_hidden_layers\": 2.5",
+       {":2:41: error: num_hidden_layers is 2.5", "1:1: error: intermediate_size is missing"}},
+      {"\"hidden_size\": 64, \"num_hidden_layers\": 2, \"intermediate_size\": [1]",
+       {"error: intermediate_size is a map or a list"}},
+      {"\"hidden_size\": 64", {"num_hidden_layers is missing", "intermediate_size is missing"}},
+      {"\"hidden_size\": 64, \"num_hidden_layers\": 2, \"intermediate_size\": 128,\n"
+       "\"quantization_config\": {\"quant_method\": \"fp8\"}, \"use_sliding_window\": true",
+       {":3:24: warning: quantization_config has no effect here; the formats are the scenario's",
+        ":3:71: warning: use_sliding_window has no effect"}},
+      {"\"hidden_size\": 64, \"num_hidden_layers\": 2, \"intermediate_size\": 128,\n"
+       "\"tie_word_embeddings\": \"true\"",
+       {"tie_word_embeddings is the text \"true\"; true or false"}},
+      {"\"hidden_size\": 64,, ", {":2:", ": error: "}},
+  };
+  g_autofree char *path =
+      g_strdup_printf ("%s/lockstep-faults-%d-%d.json", g_get_tmp_dir (), getpid (), _i);
+  g_autofree char *workload =
+      g_strdup_printf ("workload: {model: '%s', batch: {seq_len: 1024}}", path);
+  g_autofree char *text = llama_json (cases[_i].keys);
+  Fixture f;
+
+  ck_assert (g_file_set_contents (path, text, -1, NULL));
+  load (&f, CLUSTER, workload);
+  for (guint i = 0; i < 3 && cases[_i].said[i] != NULL; i++)
+    ck_assert_msg (strstr (f.text, cases[_i].said[i]) != NULL, "%s: %s", cases[_i].said[i], f.text);
+  unload (&f);
+  (void) g_unlink (path);
+}
+END_TEST
+
+/* Parameters that a layer has beside those without biases: h 64, 4 heads of 16 and as many for keys and values,
+ * MLP 128. */
+START_TEST (biases_of_published_configurations_count) {
+  static const struct {
+    const char *keys;
+    gint64 more;
+  } cases[] = {
+      {"\"attention_bias\": false", 0},
+      {"\"attention_bias\": true", 3 * 64 + 64},
+      {"\"mlp_bias\": true", 2 * 128 + 64},
+      {"\"attention_bias\": true, \"mlp_bias\": true", 3 * 64 + 64 + 2 * 128 + 64},
+  };
+  g_autofree char *path =
+      g_strdup_printf ("%s/lockstep-bias-%d-%d.json", g_get_tmp_dir (), getpid (), _i);
+  g_autofree char *workload =
+      g_strdup_printf ("workload: {model: '%s', batch: {seq_len: 1024}}", path);
+  gint64 parameters[2] = {0};
+
+  for (guint with = 0; with < 2; with++) {
+    g_autofree char *keys = g_strdup_printf ("\"hidden_size\": 64, \"num_hidden_layers\": 3, "
+                                             "\"intermediate_size\": 128, %s",
+                                             cases[with ? _i : 0].keys);
+    g_autofree char *text = llama_json (keys);
+    Fixture f;
+
+    ck_assert (g_file_set_contents (path, text, -1, NULL));
+    load (&f, CLUSTER, workload);
+    ck_assert_msg (f.workload != NULL, "%s", f.text);
+    parameters[with] = ls_model_parameters (f.workload->model);
+    unload (&f);
+  }
+  ck_assert_int_eq (parameters[1] - parameters[0], 3 * cases[_i].more);
+  (void) g_unlink (path);
+}
+END_TEST
+
 /* A wrong workload and what must be said of it; the cluster is one DGX H100 unless V100. */
 static const struct {
   const char *text;
@@ -407,6 +487,8 @@ int main (void) {
   tcase_add_test (tcase, presets_can_be_changed_and_models_written_out);
   tcase_add_test (tcase, networks_do_not_depend_on_the_order_of_writing);
   tcase_add_loop_test (tcase, published_configurations_are_read, 0, 6);
+  tcase_add_loop_test (tcase, faults_of_published_configurations_are_told_at_their_line, 0, 7);
+  tcase_add_loop_test (tcase, biases_of_published_configurations_count, 0, 4);
   tcase_add_loop_test (tcase, wrong_workloads_are_refused, 0, (int) G_N_ELEMENTS (bad));
   tcase_add_loop_test (tcase, keys_without_effect_are_warned_about, 0, (int) G_N_ELEMENTS (idle));
   tcase_add_test (tcase, all_faults_are_found_at_once);
