@@ -44,7 +44,8 @@
   X (FORWARD_PREVIOUS, "forward_from_previous")                                              \
   X (FORWARD_NEXT, "forward_from_next")                                                      \
   X (BACKWARD_NEXT, "backward_from_next")                                                    \
-  X (BACKWARD_PREVIOUS, "backward_from_previous")
+  X (BACKWARD_PREVIOUS, "backward_from_previous")                                            \
+  X (REDUCED, "reduced") /* counts segments whose gradients are with their shard */
 
 #define LS_ENUM_ROLE(id, name) LS_ROLE_##id,
 typedef enum { LS_ROLES (LS_ENUM_ROLE) LS_N_ROLES } LsRole;

@@ -22,8 +22,8 @@ typedef struct {
   guint unit;          /* the next of them */
   guint forward_units; /* of the forward pass */
   gint64 live, gathered, reduced;
-  gint64 before;  /* gradients of the layer, or of all segments, before this one */
-  gint64 largest; /* gradients of the largest segment so far */
+  gint64 before;  /* gradients of the layer, or of the whole bucket, before this one */
+  gint64 filling; /* gradients of the bucket that fills */
 } Walker;
 
 static void run (Walker *w, gint64 passing, gint64 kept) {
@@ -73,9 +73,13 @@ static void reduce (Walker *w, gint64 parameters) {
     w->before = bytes;
     return;
   }
-  w->largest = MAX (w->largest, bytes);
-  w->before += bytes;
-  w->reduced = MIN (w->before, w->buffers->bucket_bytes + 2 * w->largest);
+  /* The bucket that fills, and the one before it that is under way (reduce_program.c). */
+  w->filling += bytes;
+  w->reduced = w->before + w->filling;
+  if (w->filling >= w->buffers->bucket_bytes) {
+    w->before = w->filling;
+    w->filling = 0;
+  }
 }
 
 /* The forward list; `keep` FALSE keeps nothing, `all` FALSE not what selective recompute drops. */
@@ -205,7 +209,7 @@ static void walk_back (Walker *w, const LsChunks *chunks, LsActionKind half, gin
   w->live = live;
   w->half = half;
   w->peak = peak;
-  w->before = w->largest = w->reduced = 0;
+  w->before = w->filling = w->reduced = 0;
   for (guint i = chunks->n; i-- > 0;)
     for (guint segment = 0; segment < chunks->chunk[i].segments; segment++) {
       fetch_input (w, &chunks->chunk[i], segment);

@@ -2,6 +2,11 @@
  *
  * The compute stream's loops are not touched by buckets: a loop over buckets in the stream of
  * reductions waits for segment (step x bucket + offset) of the compute stream's loop over segments.
+ *
+ * Stage 2 limits what is under way: a segment's backward starts when the bucket before the one that fills is with its
+ * shard. Which bucket that is takes a division, which loop maps cannot do; so the stream `reduced` counts segments, one
+ * empty operation for each as its bucket ends, and a segment waits until all but the newest 2 x span are counted, span
+ * being the most segments that a bucket of this device holds.
  */
 #include "train/reduce_program.h"
 
@@ -11,6 +16,13 @@
 /* A loop map's step has 8 bits. */
 #define MAX_SEGMENTS_PER_BUCKET 127
 
+/* Where gradients of a segment are claimed, and the segment's number in its section at counter 0 of its loop. */
+typedef struct {
+  LsMark mark;
+  gboolean looped;
+  gint64 number;
+} Claim;
+
 struct LsReduceState {
   LsReduceWhen when;
   GArray *notes;     /* LsMark: compute operations of the segment's backward */
@@ -18,8 +30,14 @@ struct LsReduceState {
   GArray *units;     /* LsMark: their reductions */
   LsShared carry;    /* bytes of gradients that wait for their bucket to fill */
   LsMark carry_mark; /* the operation that completes them */
-  gint64 carry_segment;
-  LsMark newest; /* last reduction written */
+  gint64 carry_segment,
+      carry_count; /* in its chunk; segments that wait, of this chunk and earlier ones */
+  LsMark newest;   /* last reduction written */
+  /* Stage 2: claims of the section's segments; its segments before this chunk; the most in a bucket; the operation
+   * that counts the section's first. */
+  GArray *claims; /* Claim */
+  gint64 before_chunk, span;
+  LsMark counted;
 };
 
 LsReduceState *ls_reduce_state_new (void) {
@@ -28,6 +46,7 @@ LsReduceState *ls_reduce_state_new (void) {
   state->notes = g_array_new (FALSE, FALSE, sizeof (LsMark));
   state->starts = g_array_new (FALSE, FALSE, sizeof (LsMark));
   state->units = g_array_new (FALSE, FALSE, sizeof (LsMark));
+  state->claims = g_array_new (FALSE, FALSE, sizeof (Claim));
   return state;
 }
 
@@ -37,6 +56,7 @@ void ls_reduce_state_free (LsReduceState *state) {
   g_array_unref (state->notes);
   g_array_unref (state->starts);
   g_array_unref (state->units);
+  g_array_unref (state->claims);
   g_free (state);
 }
 
@@ -197,6 +217,29 @@ static LsMark add_reductions (LsBuilder *builder, guint stream, LsShared bytes, 
   return mark;
 }
 
+/* Stage 2 with buckets beside the backward: no more than two of them are live. */
+static gboolean is_limited (const LsBuilder *builder) {
+  return stage_of (builder) == 2 && !by_layer (builder) && zero_of (builder)->overlap;
+}
+
+/* The most segments of these chunks that fill_buckets() puts into one bucket. */
+static gint64 span_of (const LsBuilder *builder, const LsChunks *chunks) {
+  const gint64 bucket = bucket_of (builder);
+  gint64 span = 1, carried = 0, carried_bytes = 0;
+
+  for (guint i = chunks->n; i-- > 0;) {
+    const gint64 bytes = sum (segment_bytes (builder, &chunks->chunk[i]));
+    for (guint segment = 0; bytes > 0 && segment < chunks->chunk[i].segments; segment++) {
+      carried_bytes += bytes;
+      carried++;
+      span = MAX (span, carried);
+      if (carried_bytes >= bucket)
+        carried = carried_bytes = 0;
+    }
+  }
+  return span;
+}
+
 void ls_reduce_begin_section (LsBuilder *builder, gboolean last) {
   LsReduceState *state = builder->reduce;
 
@@ -207,6 +250,10 @@ void ls_reduce_begin_section (LsBuilder *builder, gboolean last) {
     state->when = LS_REDUCE_EVERY;
   else if (last && zero_of (builder)->overlap)
     state->when = LS_REDUCE_LAST;
+  state->before_chunk = 0;
+  state->counted.valid = FALSE;
+  g_array_set_size (state->claims, 0);
+  state->span = is_limited (builder) ? span_of (builder, builder->current) : 0;
 }
 
 /* Loops that the stream of reductions shares with compute in this section. */
@@ -227,13 +274,29 @@ static void wait_for_segment (LsBuilder *builder, LsMark waiter, LsMark target, 
                    ls_program_depth (builder->program, target));
 }
 
-/* One reduction of `bytes` once `target` has ended in segment `segment`. */
-static void add_single (LsBuilder *builder, LsShared bytes, LsMark target, gint64 segment) {
+/* `segments` are with their shard once `done` has ended; in the loops that are open in the stream of reductions. */
+static void count_reduced (LsBuilder *builder, guint stream, gint64 segments, LsMark done) {
+  const LsOp op = ls_builder_memory (builder, "reduced");
+
+  ls_program_repeat (builder->program, stream, segments);
+  LsMark mark = ls_program_add (builder->program, stream, &op);
+  ls_program_wait_same (builder->program, mark, done);
+  ls_program_end_repeat (builder->program, stream);
+  if (!builder->reduce->counted.valid)
+    builder->reduce->counted = mark;
+}
+
+/* One reduction of `bytes`, those of `segments` segments, once `target` has ended in segment `segment`. */
+static void add_single (LsBuilder *builder, LsShared bytes, LsMark target, gint64 segment,
+                        gint64 segments) {
   guint stream = ls_builder_stream (builder, LS_ROLE_REDUCE, shared_depth (builder));
   LsMark first, mark = add_reductions (builder, stream, bytes, &first);
 
   wait_for_segment (builder, first, target, LS_LOOP_AT (segment));
   builder->reduce->newest = mark;
+  if (is_limited (builder))
+    count_reduced (builder, ls_builder_stream (builder, LS_ROLE_REDUCED, shared_depth (builder)),
+                   segments, mark);
 }
 
 /* `count` buckets of `per_bucket` segments each, from segment `from` on; a bucket is cut into equal
@@ -262,6 +325,12 @@ static void add_buckets (LsBuilder *builder, gint64 count, gint64 per_bucket, gi
     wait_for_segment (builder, first, done, segment);
   }
   ls_program_end_repeat (builder->program, stream);
+  if (!is_limited (builder))
+    return;
+  stream = ls_builder_stream (builder, LS_ROLE_REDUCED, depth);
+  ls_program_repeat (builder->program, stream, count);
+  count_reduced (builder, stream, per_bucket, builder->reduce->newest);
+  ls_program_end_repeat (builder->program, stream);
 }
 
 /* Fills buckets with the segments of a chunk, in the order in which their backwards end. */
@@ -277,14 +346,16 @@ static void fill_buckets (LsBuilder *builder, const LsChunk *chunk, LsMark targe
       state->carry = plus (state->carry, times (of_segment, segments));
       state->carry_mark = target;
       state->carry_segment = segments - 1;
+      state->carry_count += segments;
       return;
     }
     LsShared carried = state->carry;
     state->carry = (LsShared){0, 0};
     if (needed == 0)
-      add_single (builder, carried, state->carry_mark, state->carry_segment);
+      add_single (builder, carried, state->carry_mark, state->carry_segment, state->carry_count);
     else
-      add_single (builder, plus (carried, times (of_segment, needed)), target, needed - 1);
+      add_single (builder, plus (carried, times (of_segment, needed)), target, needed - 1,
+                  state->carry_count + needed);
     from = needed;
   }
   gint64 per_bucket = CLAMP ((bucket + bytes - 1) / bytes, 1, MAX_SEGMENTS_PER_BUCKET);
@@ -294,6 +365,7 @@ static void fill_buckets (LsBuilder *builder, const LsChunk *chunk, LsMark targe
     state->carry = times (of_segment, rest);
     state->carry_mark = target;
     state->carry_segment = segments - 1;
+    state->carry_count = rest;
   }
 }
 
@@ -302,8 +374,14 @@ void ls_reduce_begin_segment (LsBuilder *builder, const LsChunk *chunk) {
   g_array_set_size (builder->reduce->starts, 0);
   g_array_set_size (builder->reduce->units, 0);
   gint64 bytes = sum (segment_bytes (builder, chunk));
-  if (stage_of (builder) == 2 && !by_layer (builder) && bytes > 0)
-    ls_builder_claim (builder, "gradients", LS_MEMORY_BUFFERS, bytes);
+  if (stage_of (builder) != 2 || by_layer (builder) || bytes == 0)
+    return;
+  const Claim claim = {
+      .mark = ls_builder_claim (builder, "gradients", LS_MEMORY_BUFFERS, bytes),
+      .looped = builder->depth > builder->section_depth,
+      .number = builder->reduce->before_chunk + builder->segment,
+  };
+  g_array_append_val (builder->reduce->claims, claim);
 }
 
 void ls_reduce_note (LsBuilder *builder, LsMark mark) {
@@ -371,6 +449,7 @@ void ls_reduce_end_chunk (LsBuilder *builder, const LsChunk *chunk) {
     return;
   LS_REQUIRE (notes->len > 0, "layer %s has parameters and no backward", chunk->plan->name);
   fill_buckets (builder, chunk, g_array_index (notes, LsMark, notes->len - 1));
+  builder->reduce->before_chunk += chunk->segments;
 }
 
 static LsShared total_bytes (const LsBuilder *builder) {
@@ -413,6 +492,28 @@ static void reduce_all (LsBuilder *builder) {
   ls_builder_wait (builder, builder->reduce->newest);
 }
 
+/* Segments wait until all before them but 2 x span are with their shard; numbers below 0 are those of earlier sections,
+ * which are done: frameworks end each backward pass with its reductions. */
+static void limit_buckets (LsBuilder *builder) {
+  const LsReduceState *state = builder->reduce;
+  LsLoopMap maps[LS_MAX_LOOP_DEPTH];
+
+  if (!state->counted.valid)
+    return;
+  const guint depth = ls_program_depth (builder->program, state->counted);
+  for (guint level = 0; level < depth; level++)
+    maps[level] = level < builder->section_depth ? LS_LOOP_SAME ((gint8) level) : LS_LOOP_AT (0);
+  for (guint i = 0; i < state->claims->len; i++) {
+    const Claim *claim = &g_array_index (state->claims, Claim, i);
+    const gint64 number = claim->number - 2 * state->span;
+    maps[depth - 1] = claim->looped ? (LsLoopMap){(gint8) builder->section_depth, 1, number}
+                                    : LS_LOOP_AT (number);
+    ls_program_wait (builder->program, claim->mark, state->counted, maps, depth);
+  }
+  ls_builder_wait (builder, state->newest);
+  ls_builder_join (builder); /* inside the loop over micro-batches */
+}
+
 void ls_reduce_end_section (LsBuilder *builder) {
   LsReduceState *state = builder->reduce;
 
@@ -421,8 +522,10 @@ void ls_reduce_end_section (LsBuilder *builder) {
   if (!zero_of (builder)->overlap)
     reduce_all (builder);
   else if (sum (state->carry) > 0)
-    add_single (builder, state->carry, state->carry_mark, state->carry_segment);
+    add_single (builder, state->carry, state->carry_mark, state->carry_segment, state->carry_count);
   state->carry = (LsShared){0, 0};
+  if (is_limited (builder))
+    limit_buckets (builder);
 }
 
 void ls_reduce_finish (LsBuilder *builder) {

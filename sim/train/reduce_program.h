@@ -8,7 +8,10 @@
  *             backward. Without overlap all of it follows the backward.
  *             Unsharded gradients of stages 2 and 3 are claimed when a segment's backward starts and
  *             released by their reduction. Stage 3 lets a backward start only when the reduction
- *             two layers before has ended, as PyTorch's FSDP does.
+ *             two layers before has ended, as PyTorch's FSDP does. Stage 2 has one bucket under way while
+ *             the next fills (a backward waits for the one before), and ends each backward pass with its
+ *             reductions. source: DeepSpeed, stage_1_and_2.py (average_tensor: the streams wait for each
+ *             other; independent_gradient_partition_epilogue: synchronize).
  *             source of the order of reductions: Rajbhandari et al., ZeRO (SC20), sections 5, 7;
  *             Li et al., PyTorch Distributed (VLDB 2020), section 3.2.3 (buckets).
  *             Gradients of routed experts are summed over the expert-data ranks, those of all else over

@@ -143,4 +143,22 @@ empty err
 printf 'lockstep: 1\ncluster: {node: {preset: dgx-h100, gpus: 4}}\n' >half.yaml
 run 0 check half.yaml adapted.yaml --set cluster.node=dgx-a100
 says err "node.preset is changed, which drops what was beside it: gpus (half.yaml:2:36)"
+# Stage 2 over a slow network: computing waits for buckets, so that what is live depends neither on the number of
+# micro-batches nor on the network; `check` knows it without a run (to 2 %: the newest bucket may hold one layer more).
+new=$(pwd)/stage2.yaml
+run 0 new --gpu a100 --nodes 2 --model gpt2-xl -o "$new"
+zero="{stage: 2, bucket: 500 MB}"
+alone="{tensor: 1, pipeline: 1}"
+peak () { sed -n 's/.*"reserved_bytes": *\([0-9]*\).*/\1/p' out | head -1; }
+for rate in 10 400; do
+  for batch in 64 512; do
+    run 0 run "$new" --json --trace none --set "workload.zero=$zero" --set "workload.parallel=$alone" --set workload.batch.micro=1 \
+      --set workload.batch.global=$batch --set "cluster.node.nics.compute={count: 1, rate: $rate Gb/s}"
+    echo "$rate $batch $(peak)"
+  done
+done >peaks
+run 0 check "$new" --json --memory --set "workload.zero=$zero" --set "workload.parallel=$alone" --set workload.batch.micro=1 \
+  --set workload.batch.global=64
+awk -v model="$(peak)" '{ if ($3 > 1.02 * model || $3 < 0.9 * model) bad = 1 } $1 == 10 { p[$2] = $3 }
+  END { exit bad || NR != 4 || p[64] != p[512] }' peaks || fail "stage 2 holds $(cat peaks), the model says $(peak)"
 finish
