@@ -17,7 +17,7 @@ static const LsPredicted *step_time (const LsPrediction *row) {
   return NULL;
 }
 
-/* The one input in which two rows differ; -1 when it is none or several. */
+/* The one input in which two rows differ; -1 when it is none or several, or one that only one of them states. */
 static int only_difference (const LsPrediction *a, const LsPrediction *b) {
   int found = -1;
 
@@ -25,7 +25,7 @@ static int only_difference (const LsPrediction *a, const LsPrediction *b) {
     return -1;
   for (int i = LS_INPUT_REST + 1; i < LS_N_INPUTS; i++)
     if (strcmp (a->inputs[i], b->inputs[i]) != 0) {
-      if (found >= 0)
+      if (found >= 0 || !*a->inputs[i] || !*b->inputs[i])
         return -1;
       found = i;
     }

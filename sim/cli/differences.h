@@ -5,8 +5,10 @@
  *             of GPUs, may move along):
  *             the measured change is m2 / m1 of the step time, the predicted one p2 / p1; the pair's error is
  *             (p2 / p1) / (m2 / m1) - 1; its sign is judged where the measured change exceeds 5 %.
+ *             A release of the software that rows state is an input (cli/release.h); an input that only one of two
+ *             rows states is not known to differ, and they are no pair.
  * Cost:       quadratic in the rows: a third of a million comparisons for the largest table here.
- * Left out:   pairs that differ in two inputs on purpose (weak scaling: GPUs and batch together).
+ * Left out:   pairs that differ in two inputs on purpose (weak scaling: GPUs and batch together), and in the release alone.
  */
 #pragma once
 

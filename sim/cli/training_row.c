@@ -7,6 +7,7 @@
 #include "base/distance.h"
 #include "base/error.h"
 #include "base/quantity.h"
+#include "cli/release.h"
 
 typedef struct {
   const LsCsv *csv;
@@ -629,10 +630,18 @@ static void read_counting (const Reader *reader, LsTrainingRow *out) {
     out->peak_tflops = 0;
 }
 
+static const char *release_of (const Reader *reader) {
+  g_autofree char *release = ls_release_of (text (reader, "framework"), text (reader, "source"),
+                                            text (reader, "source_location"));
+
+  return g_intern_string (release);
+}
+
 gboolean ls_training_row_read (LsTrainingRow *out, const LsCsv *csv, guint row, GError **error) {
   const Reader reader = {csv, row};
 
   memset (out, 0, sizeof *out);
+  out->release = release_of (&reader);
   read_counting (&reader, out);
   read_precision (&reader, out);
   read_memory (&reader, out);
@@ -658,31 +667,6 @@ gboolean ls_training_table (const LsCsv *csv, char **missing) {
     return TRUE;
   *missing = g_string_free (g_steal_pointer (&names), FALSE);
   return FALSE;
-}
-
-void ls_training_row_inputs (const LsTrainingRow *row, char **inputs) {
-  inputs[LS_INPUT_REST] = g_strdup_printf (
-      "%s %s %s %g %d, %s %d ep %d, %d %d %d %d %d %d %d, %d %d %d %d %d, zero %d, sp %d, "
-      "overlap %d %d %s, graphs %d, lora %d %s %d",
-      row->gpu->name, row->node->name, row->software->name, row->nic_gbit_s,
-      (int) row->gpus_per_node, row->preset != NULL ? row->preset->name : "", (int) row->mtp,
-      (int) row->ep, (int) row->layers, (int) row->hidden, (int) row->heads, (int) row->kv_heads,
-      (int) row->ffn, (int) row->vocab, (int) row->seq, row->gated, row->tied,
-      row->learned_positions, row->llama, row->dropout, (int) row->zero_stage,
-      row->sequence_parallel, row->overlap, row->overlap_gather, row->tensor_overlap,
-      row->cuda_graphs, (int) row->lora_rank, row->lora_targets != NULL ? row->lora_targets : "",
-      row->narrow_activation);
-  inputs[LS_INPUT_VIRTUAL] = g_strdup_printf ("%d", (int) row->virtual_stages);
-  inputs[LS_INPUT_GLOBAL_BATCH] = g_strdup_printf ("%d", (int) row->global_batch);
-  inputs[LS_INPUT_MICRO_BATCH] = g_strdup_printf ("%d", (int) row->micro_batch);
-  inputs[LS_INPUT_TENSOR] = g_strdup_printf ("%d", (int) row->tp);
-  inputs[LS_INPUT_PIPELINE] = g_strdup_printf ("%d", (int) row->pp);
-  inputs[LS_INPUT_RECOMPUTE] = g_strdup_printf ("%s %d", row->recompute ? row->recompute : "open",
-                                                (int) row->recompute_layers);
-  inputs[LS_INPUT_GPUS] = g_strdup_printf ("%d", (int) row->gpus);
-  inputs[LS_INPUT_PRECISION] = g_strdup_printf (
-      "%s %s %d %d %d", row->compute_format, row->scaling != NULL ? row->scaling : "",
-      row->pure_16_bit, row->fp32_reduce, row->narrow_parameters);
 }
 
 GArray *ls_training_row_micro_batches (const LsTrainingRow *row) {

@@ -2,7 +2,7 @@
  *
  * docs/validation.md states the mapping; sim/cli/training_row.c (columns to numbers) and
  * sim/cli/training_scenario.c (numbers to YAML) are the whole of it. No column of measurements, no
- * identifier, no source and no note is looked at.
+ * identifier and no note is looked at; of sources only what docs/validation.md names.
  * Errors:     a row that cannot be predicted sets LS_ERROR, code UNSUPPORTED, with the reason.
  * Ownership:  plain records; strings belong to the table or are static.
  */
@@ -38,7 +38,8 @@ typedef struct {
   const LsAccelerator *gpu;
   const LsNode *node;
   const LsSoftware *software;
-  double nic_gbit_s; /* per GPU; 0 not stated */
+  const char *release; /* of the software, as the row states it (cli/release.h); "": not stated */
+  double nic_gbit_s;   /* per GPU; 0 not stated */
   gint64 gpus, gpus_per_node;
   gint64 layers, hidden, heads, kv_heads, ffn, vocab, seq;
   const LsModelPreset
@@ -92,7 +93,7 @@ double ls_training_row_flops (const LsTrainingRow *row, const LsWorkload *worklo
 /* Legal micro-batch sizes of a row: divisors of global / dp up to 64; only the stated one if there
  * is one (transfer full: array of gint64). */
 GArray *ls_training_row_micro_batches (const LsTrainingRow *row);
-/* The inputs in words, for comparing rows: LS_N_INPUTS strings (transfer full). */
+/* The inputs in words, for comparing rows: LS_N_INPUTS strings, empty where the row does not state it (transfer full). */
 void ls_training_row_inputs (const LsTrainingRow *row, char **inputs);
 /* The scenario as YAML (transfer full). */
 char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const char *recompute);

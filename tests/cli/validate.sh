@@ -68,6 +68,22 @@ run 0 validate pairs.csv --json
 is_json
 says out '"signs_right"'
 
+# Releases are inputs, wording is none. By the batch: e-f (one release in other words), e-g and e-h would be if the
+# container or the round were not stated; by precision none: "fp8" and "FP8 as well" are one format; i leaves the
+# micro-batch out, and is no pair with f by it.
+cat >releases.csv <<CSV
+$head2,source,source_location
+e,H100-SXM-80GB,8,4,1024,16,1024,1,1,64,2,none,NeMo Framework Release 25.04,fp8,0.5,training_results_v5.0 @0fdc28f,x_ngc25.04
+f,H100-SXM-80GB,8,4,1024,16,1024,1,1,128,2,none,NVIDIA NeMo 25.04,FP8 as well,1,training_results_v5.0 @441d65f,y
+g,H100-SXM-80GB,8,4,1024,16,1024,1,1,128,2,none,NVIDIA NeMo 25.09,fp8,0.9,training_results_v5.0 @0fdc28f,y
+h,H100-SXM-80GB,8,4,1024,16,1024,1,1,128,2,none,NVIDIA NeMo 25.04,fp8,0.8,training_results_v5.1 @0fdc28f,y
+i,H100-SXM-80GB,8,4,1024,16,1024,1,1,128,,none,NVIDIA NeMo 25.04,fp8,0.7,training_results_v5.0 @0fdc28f,y
+CSV
+run 0 validate releases.csv
+says err "pairs by batch           1,"
+says err "pairs by all             1,"
+grep "pairs by batch" err | grep -q "(e, f)" || fail "the pair is $(grep 'pairs by' err)"
+
 # A pipeline of Megatron whose schedule and virtual stages are left empty is swept over interleaving; one that says 1F1B,
 # or that it ran before interleaving, is not.
 cat >stages.csv <<CSV
