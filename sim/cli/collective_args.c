@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/quantity.h"
+#include "base/text_faults.h"
 
 #define MOST_SIZES 4096
 /* Of one buffer, and of all splits together: far above any memory, and exact in a double. */
@@ -175,39 +176,32 @@ static gboolean add_bytes (gint64 *sum, gint64 bytes) {
   return *sum <= MOST_BYTES;
 }
 
-static gboolean read_row (const char *path, const char *line, guint number, guint n, gint64 *row,
-                          gint64 *sum, GError **error) {
+static void read_row (LsTextFaults *faults, const char *line, guint number, guint n, gint64 *row,
+                      gint64 *sum) {
   g_auto (GStrv) words = g_strsplit_set (line, ", \t\r", -1);
-  guint count = 0, column = 1;
+  const char *at = line;
+  guint count = 0;
 
-  for (guint i = 0; words[i] != NULL; column += (guint) strlen (words[i++]) + 1) {
+  for (guint i = 0; words[i] != NULL; at += strlen (words[i++]) + 1) {
+    const guint column = ls_text_column (line, at);
+
     if (*words[i] == '\0')
       continue;
-    if (count < n && !parse_size (words[i], &row[count])) {
-      g_autofree char *word = g_utf8_make_valid (words[i], -1);
-      g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s:%u:%u: error: '%s' is no size in bytes",
-                   path, number, column, word);
-      return FALSE;
-    }
-    if (count < n && !add_bytes (sum, row[count])) {
-      g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
-                   "%s:%u:%u: error: all sizes together are more than 1e15 bytes", path, number,
-                   column);
-      return FALSE;
-    }
+    if (count < n && !parse_size (words[i], &row[count]))
+      ls_text_faults_add (faults, number, column, "'%s' is no size in bytes", words[i]);
+    else if (count < n && *sum <= MOST_BYTES && !add_bytes (sum, row[count]))
+      ls_text_faults_add (faults, number, column, "all sizes together are more than 1e15 bytes");
     count++;
   }
-  if (count == n)
-    return TRUE;
-  g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s:%u:1: error: %u sizes for %u ranks", path,
-               number, count, n);
-  return FALSE;
+  if (count != n)
+    ls_text_faults_add (faults, number, 1, "%u sizes for %u ranks", count, n);
 }
 
 gint64 *ls_collective_splits (const char *path, guint n, GError **error) {
   g_autofree char *text = NULL;
   g_autofree gint64 *splits = g_new0 (gint64, (gsize) n * n);
   g_autoptr (GError) unread = NULL;
+  g_autoptr (LsTextFaults) faults = ls_text_faults_new (path);
   guint rows = 0;
   gint64 sum = 0;
   gsize length;
@@ -216,8 +210,8 @@ gint64 *ls_collective_splits (const char *path, guint n, GError **error) {
     g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s: %s", path, unread->message);
     return NULL;
   }
-  if (strlen (text) != length) {
-    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s: is no text", path);
+  if (!ls_text_check (faults, text, length)) {
+    ls_text_faults_check (faults, error);
     return NULL;
   }
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
@@ -225,10 +219,12 @@ gint64 *ls_collective_splits (const char *path, guint n, GError **error) {
     const char *start = lines[i] + strspn (lines[i], " \t\r");
     if (*start == '\0' || *start == '#')
       continue;
-    if (rows < n && !read_row (path, lines[i], i + 1, n, splits + (gsize) rows * n, &sum, error))
-      return NULL;
+    if (rows < n)
+      read_row (faults, lines[i], i + 1, n, splits + (gsize) rows * n, &sum);
     rows++;
   }
+  if (!ls_text_faults_check (faults, error))
+    return NULL;
   if (rows != n && rows != 1) {
     g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
                  "%s: %u rows for %u ranks; write one row for each, or one for all", path, rows, n);

@@ -19,7 +19,7 @@
 #include "engine/fixed.h"
 
 #define LS_MAX_LOOP_DEPTH 6
-#define LS_MAX_STREAMS 24
+#define LS_MAX_STREAMS 48
 #define LS_NO_INDEX G_MAXUINT16
 /* Stream 0 is the one whose time is accounted (the compute stream of a GPU). */
 #define LS_MAIN_STREAM 0

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/quantity.h"
+#include "base/text_faults.h"
 #include "train/distribution_keys.h"
 
 /* Longest file of samples. */
@@ -12,12 +13,33 @@ static const char *const keys[] = {"value",  "mean",  "shift", "low",        "hi
                                    "median", "scale", "fast",  "slow",       "minimum",
                                    "sigma",  "shape", "file",  "slow_share", NULL};
 
+/* A number a line; every line that holds none is told. */
+static gboolean parse_samples (LsTextFaults *faults, const char *text, GArray *samples) {
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+
+  for (guint i = 0; lines[i] != NULL; i++) {
+    const char *line = g_strchomp (lines[i]) + strspn (lines[i], " \t");
+    double value = 0;
+
+    if (line[0] == '\0' || line[0] == '#')
+      continue;
+    if (!ls_number_parse (line, &value) || value < 0)
+      ls_text_faults_add (faults, i + 1, ls_text_column (lines[i], line),
+                          "'%.40s' is no number >= 0", line);
+    g_array_append_val (samples, value);
+  }
+  if (samples->len == 0)
+    ls_text_faults_add (faults, 1, 1, "there is no number in this file");
+  return ls_text_faults_count (faults) == 0;
+}
+
 static gboolean read_samples (LsConfig *config, LsConfigErrors *errors, const char *path,
                               LsDistribution *distribution) {
   g_autofree char *file_path = g_strconcat (path, ".file", NULL);
   g_autofree char *name = NULL, *text = NULL;
   g_autoptr (GError) error = NULL;
   g_autoptr (GArray) samples = g_array_new (FALSE, FALSE, sizeof (double));
+  g_autoptr (LsTextFaults) faults = NULL;
   gsize length = 0;
 
   if (!ls_config_has (config, file_path)) {
@@ -26,24 +48,12 @@ static gboolean read_samples (LsConfig *config, LsConfigErrors *errors, const ch
   }
   name = ls_config_get_file (config, file_path);
   if (!ls_file_read (name, FILE_MAX_BYTES, &text, &length, &error)) {
-    ls_config_error_at (config, errors, file_path, "%s", error->message);
+    ls_config_error_at (config, errors, file_path, "%s %s", name, error->message);
     return FALSE;
   }
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-  for (guint i = 0; lines[i] != NULL; i++) {
-    double value;
-    const char *line = g_strstrip (lines[i]);
-    if (line[0] == '\0' || line[0] == '#')
-      continue;
-    if (!ls_number_parse (line, &value) || value < 0) {
-      ls_config_error_at (config, errors, file_path, "%s:%u: '%.40s' is no number >= 0", name,
-                          i + 1, line);
-      return FALSE;
-    }
-    g_array_append_val (samples, value);
-  }
-  if (samples->len == 0) {
-    ls_config_error_at (config, errors, file_path, "%s holds no number", name);
+  faults = ls_text_faults_new (name);
+  if (!ls_text_check (faults, text, length) || !parse_samples (faults, text, samples)) {
+    ls_config_errors_add_text_faults (errors, faults);
     return FALSE;
   }
   *distribution =

@@ -36,12 +36,17 @@ done
 printf '1,2,3,4\n1,2,x,4\n' >splits.csv
 dgx all_to_allv --ranks 0-3 --splits splits.csv
 says err "splits.csv:2:5: error: 'x' is no size"
+printf '1,2,3,y\n1,2,x,4\n1,2\n' >splits.csv
+dgx all_to_allv --ranks 0-3 --splits splits.csv
+says err "splits.csv:1:7: error: 'y' is no size"
+says err "splits.csv:2:5: error: 'x' is no size"
+says err "splits.csv:3:1: error: 2 sizes for 4 ranks"
 printf '900T,900T,1,1\n' >splits.csv
 dgx all_to_allv --ranks 0-3 --splits splits.csv
 says err "splits.csv:1:6: error: all sizes together"
 printf '1,2,3\0004\n' >splits.csv
 dgx all_to_allv --ranks 0-3 --splits splits.csv
-says err "splits.csv: is no text"
+says err "splits.csv:1:6: error: this byte is no text"
 STATUS=0
 printf '# one row for all\n0,1,2,3\n' >splits.csv
 dgx all_to_allv --ranks 0-3 --splits splits.csv --models both
