@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/assert.h"
+
 /* "25.04", "ngc25.04", "r0.8.0", "25.04.rc2", "2.1.0_cu121"; "Jan 2021", "May-Jul 2021", "2022". Not "GB200.4". */
 #define VERSION "(?<![a-z0-9.])(?:ngc|v|r)?([0-9]+(?:\\.[0-9a-z]+)+)"
 #define MONTH "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
@@ -18,7 +20,7 @@ static void collect (GPtrArray *found, const char *pattern, const char *text) {
   g_autoptr (GRegex) regex = g_regex_new (pattern, G_REGEX_RAW, (GRegexMatchFlags) 0, NULL);
   g_autoptr (GMatchInfo) match = NULL;
 
-  g_assert (regex != NULL);
+  LS_ASSERT (regex != NULL);
   for (g_regex_match (regex, folded, (GRegexMatchFlags) 0, &match); g_match_info_matches (match);
        g_match_info_next (match, NULL)) {
     char *word = g_match_info_fetch (match, g_match_info_get_match_count (match) - 1);
