@@ -180,17 +180,24 @@ static gboolean add_options (LsCli *cli, LsConfigBuilder *builder, GError **erro
 
 /* Only what is said of learning counts here; the rest of a scenario is not read. */
 static gboolean report (LsCli *cli, const Lesson *lesson) {
+  const gboolean fine = !ls_config_errors_any (lesson->errors);
+  g_autoptr (LsConfigErrors) said = ls_config_errors_new ();
   g_autofree char *text = NULL;
 
   for (guint i = 0; i < ls_config_errors_length (lesson->errors); i++) {
     const LsConfigFault fault = ls_config_errors_get (lesson->errors, i);
+    const LsConfigPosition at = {fault.file, fault.line, fault.column};
 
-    if (fault.kind == LS_CONFIG_FAULT_WARNING && g_str_has_prefix (fault.message, "learn"))
+    if (fault.kind == LS_CONFIG_FAULT_WARNING && !g_str_has_prefix (fault.message, "learn"))
+      continue;
+    if (fine)
       ls_cli_warn_at (cli, fault.file, fault.line, fault.column, fault.message);
+    else
+      ls_config_errors_add (said, fault.kind, at, "%s", fault.message);
   }
-  if (!ls_config_errors_any (lesson->errors))
+  if (fine)
     return TRUE;
-  text = ls_config_errors_text (lesson->errors);
+  text = ls_config_errors_text (said);
   fputs (text, stderr);
   return FALSE;
 }

@@ -140,7 +140,43 @@ static gboolean without_operations (LsTraceDatabase *database) {
   return g_strcmp0 (any, "0") == 0;
 }
 
-static int run_sql (LsCli *cli, const char *path, const char *sql, GError **error) {
+/* Parameters of provided queries that name something which a trace has or lacks. */
+static const struct { const char *name, *table; } named[] = {{"step", "step"}, {"rank", "rank"}};
+
+/* Names of these that are not in the trace: an error with those that are. A trace without any has its own words. */
+static gboolean check_named (LsTraceDatabase *database, const GPtrArray *parameters,
+                             GError **error) {
+  for (guint i = 0; i < parameters->len; i++) {
+    const char *word = parameters->pdata[i], *value = strchr (word, '=');
+
+    for (guint k = 0; value && k < G_N_ELEMENTS (named); k++) {
+      const char *name = named[k].name, *table = named[k].table;
+      gint64 number = -1;
+
+      if (strlen (name) != (gsize) (value - word) || !g_str_has_prefix (word, name) ||
+          value[1] == '\0')
+        continue;
+      const gboolean parsed =
+          g_ascii_string_to_signed (value + 1, 10, 0, G_MAXINT64, &number, NULL);
+      g_autofree char *there = g_strdup_printf (
+          "SELECT EXISTS (SELECT 1 FROM %s WHERE %s = %" G_GINT64_FORMAT ")", table, name, number);
+      g_autofree char *all =
+          g_strdup_printf ("SELECT min(%s) || ' to ' || max(%s) FROM %s", name, name, table);
+      g_autofree char *found = ls_trace_database_text (database, there, NULL);
+      g_autofree char *range = ls_trace_database_text (database, all, NULL);
+
+      if ((parsed && g_strcmp0 (found, "1") == 0) || (parsed && (!range || !*range)))
+        continue;
+      g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "--param %s: no %s '%s'; this trace has %ss %s",
+                   word, name, value + 1, name, range && *range ? range : "by number");
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+static int run_sql (LsCli *cli, const char *path, const char *sql, gboolean provided,
+                    GError **error) {
   g_autofree char *file = ls_output_resolve (path, error);
   g_autoptr (LsTraceDatabase) database = file ? ls_trace_database_open (file, error) : NULL;
   g_autoptr (GPtrArray) parameters = ls_args_list (cli->args, "param");
@@ -157,6 +193,8 @@ static int run_sql (LsCli *cli, const char *path, const char *sql, GError **erro
       (*error)->code = LS_ERROR_USAGE;
     return 2;
   }
+  if (provided && !check_named (database, parameters, error))
+    return 2;
   if (format)
     ls_query_format_from_name (format, &how.format);
   how.limit = ls_args_integer (cli->args, "limit", 0);
@@ -181,11 +219,22 @@ static int run_sql (LsCli *cli, const char *path, const char *sql, GError **erro
   return 0;
 }
 
+/* A database that can be asked. */
+static gboolean is_trace (const char *path, GError **error) {
+  g_autofree char *file = ls_output_resolve (path, error);
+  g_autoptr (LsTraceDatabase) database = file ? ls_trace_database_open (file, error) : NULL;
+
+  if (!database && error && *error)
+    (*error)->code = LS_ERROR_USAGE;
+  return database != NULL;
+}
+
 static int run_query (LsCli *cli, GError **error) {
   const GPtrArray *words = ls_args_positional (cli->args);
   g_autoptr (GPtrArray) queries = ls_cli_queries (error);
   const char *show = ls_args_string (cli->args, "show");
   g_autofree char *sql = NULL;
+  gboolean provided;
 
   if (!queries)
     return 2;
@@ -194,10 +243,13 @@ static int run_query (LsCli *cli, GError **error) {
 
     return query && ls_cli_write (cli, ls_query_sql (query), error) ? 0 : 2;
   }
-  if (words->len == 0 || (words->len == 1 && !ls_args_has (cli->args, "file")))
+  if (words->len == 0)
     return list_queries (cli, queries, error);
+  if (words->len == 1 && !ls_args_has (cli->args, "file"))
+    return is_trace (words->pdata[0], error) ? list_queries (cli, queries, error) : 2;
   sql = choose_sql (cli, queries, error);
-  return sql ? run_sql (cli, words->pdata[0], sql, error) : 2;
+  provided = words->len == 2 && ls_queries_find (queries, words->pdata[1]) != NULL;
+  return sql ? run_sql (cli, words->pdata[0], sql, provided, error) : 2;
 }
 
 const LsCommand ls_command_query = {

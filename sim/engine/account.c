@@ -4,6 +4,9 @@
  *             is charged backwards along causes: the communication that ended it was on its way
  *             from start to end (its part) and waited for others from ready to start (its blame:
  *             what the rank that came last was then doing); before it was ready, its own cause.
+ *             A rank that came last because it computes is waited for as long as it has computed
+ *             without a pause, whatever ran here meanwhile, and so while a collective runs beside its
+ *             computing: those cost the rank that waits nothing, since it would have waited anyway.
  * Invariants: the parts of a rank sum to the time accounted so far. Memory by kind sums to the total.
  * Cost:       O(1) per operation; gaps follow at most LS_HISTORY causes. A peak counts once it has
  *             lasted, so releases and claims of one instant cancel whatever their order.
@@ -64,19 +67,26 @@ void ls_account_main_start (LsEngine *e, guint32 rank) {
   /* What is charged when the history does not reach back far enough: the part of a chain of
    * communications on one stream, each begun when the one before ended. */
   guint8 forgotten = e->idle_part;
+  gboolean jumped = FALSE; /* over what ran here while the last rank computed */
+  if (to_ps > since_ps)
+    state->resumed_ps = to_ps;
   while (to_ps > since_ps) {
     const LsHistory *entry = ls_account_find (e, cause);
-    if (!entry || entry->end_ps > to_ps) {
+    if (!entry || (entry->end_ps > to_ps && !jumped)) {
       charge (state, forgotten, to_ps - since_ps);
       return;
     }
     forgotten = entry->cause.stream == cause.stream && entry->cause.ordinal >= 0 ? entry->part
                                                                                  : e->idle_part;
-    gint64 end_ps = MAX (entry->end_ps, since_ps);
+    gint64 end_ps = CLAMP (entry->end_ps, since_ps, to_ps);
     gint64 start_ps = CLAMP (entry->start_ps, since_ps, end_ps);
     gint64 ready_ps = CLAMP (entry->ready_ps, since_ps, start_ps);
+    if (entry->start_ps > entry->ready_ps && entry->start_ps - entry->late_ps < entry->ready_ps) {
+      ready_ps = CLAMP (entry->start_ps - entry->late_ps, since_ps, ready_ps);
+      jumped = TRUE;
+    }
     charge (state, e->idle_part, to_ps - end_ps);
-    charge (state, entry->part, end_ps - start_ps);
+    charge (state, entry->covered ? entry->blame : entry->part, end_ps - start_ps);
     charge (state, entry->blame, start_ps - ready_ps);
     to_ps = ready_ps;
     cause = entry->cause;

@@ -95,6 +95,8 @@ static void shift_walk (const LsConvoyMemo *memo, LsConvoy *convoy) {
   walk->leg.start_ps += later;
   walk->leg.end_ps += later;
   walk->first_end_ps += later;
+  if (walk->resumed_ps > 0)
+    walk->resumed_ps += later;
   if (walk->memory.last_ps >= 0) {
     walk->memory.first_ps += later;
     walk->memory.last_ps += later;

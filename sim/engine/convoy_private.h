@@ -47,6 +47,7 @@ typedef struct {
   gint64 first_end_ps; /* of the collective with which it begins */
   gint64 n_operations, n_collectives, wire_bytes;
   gint64 busy_ps, accounted_ps, parts_ps[LS_MAX_PARTS];
+  gint64 resumed_ps; /* as in LsRankState; 0: no pause after the first collective */
   LsInt128 flops;
   LsConvoyMemory memory;
   LsHistory history[LS_HISTORY]; /* of collectives after the first; [k % LS_HISTORY] */

@@ -236,8 +236,11 @@ static void collective_ended (const LsConvoy *convoy, LsWalk *walk, const LsLeg 
 static void begin_leg (const LsConvoy *convoy, LsWalk *walk, const LsLeg *next, const LsOp *last) {
   walk->leg = *next;
   if (next->block) {
-    for (guint i = 0; i < walk->n_gaps; i++)
+    for (guint i = 0; i < walk->n_gaps; i++) {
       charge (walk, walk->gaps[i].part, walk->gaps[i].ps);
+      if (walk->gaps[i].ps > 0)
+        walk->resumed_ps = next->start_ps;
+    }
     walk->n_gaps = 0;
     return;
   }
@@ -381,6 +384,8 @@ void ls_convoy_commit (const LsConvoy *convoy, const LsWalk *walk, guint32 rank,
     state->parts_ps[p] += walk->parts_ps[p];
   state->accounted_ps += walk->accounted_ps;
   state->busy_ps += walk->busy_ps;
+  if (walk->resumed_ps > 0)
+    state->resumed_ps = walk->resumed_ps;
   state->flops += walk->flops;
   state->sent_bytes += walk->wire_bytes;
   state->received_bytes += walk->wire_bytes;

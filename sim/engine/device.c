@@ -349,9 +349,14 @@ static void end_run (LsEngine *e, guint32 rank, guint stream, guint32 n) {
   const LsOp *last = &ls_instruction_at (e, rank, stream, st->pc + n - 1)->op;
   if (stream != LS_MAIN_STREAM) {
     /* Work beside the main stream (host work, copies) that the main stream may have waited for. */
-    LsHistory entry = {
-        st->position + n - 1, st->ready_ps, st->run_start_ps, e->now_ps, st->cause, last->part,
-        last->part,           TRUE};
+    LsHistory entry = {.ordinal = st->position + n - 1,
+                       .ready_ps = st->ready_ps,
+                       .start_ps = st->run_start_ps,
+                       .end_ps = e->now_ps,
+                       .cause = st->cause,
+                       .part = last->part,
+                       .blame = last->part,
+                       .known = TRUE};
     ls_account_ended (e, rank, stream, &entry);
   }
   if (last->flags & LS_OP_MARK)

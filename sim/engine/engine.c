@@ -351,8 +351,14 @@ static void delay_end (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   const LsOp *op = &ls_instruction_at (e, rank, stream, st->pc)->op;
   ls_account_release (e, rank, stream, op);
-  LsHistory entry = {st->position, st->ready_ps, st->start_ps, e->now_ps,
-                     st->cause,    op->part,     op->part,     TRUE};
+  LsHistory entry = {.ordinal = st->position,
+                     .ready_ps = st->ready_ps,
+                     .start_ps = st->start_ps,
+                     .end_ps = e->now_ps,
+                     .cause = st->cause,
+                     .part = op->part,
+                     .blame = op->part,
+                     .known = TRUE};
   ls_account_ended (e, rank, stream, &entry);
   LsOp left_out = *op; /* a trace shows it, without work */
   left_out.flops = 0;

@@ -45,6 +45,16 @@ static void record_member (LsEngine *e, guint32 number, const LsMeeting *meeting
   ls_account_record (e, &record);
 }
 
+/* For how long the rank has computed without a pause; 0: it does not now. */
+static gint64 computing_ps (LsEngine *e, guint32 rank) {
+  ls_convoy_leaves_rank (e, rank);
+  const LsRankState *state = ls_rank_at (e, rank);
+  if (ls_stream_at (e, rank, LS_MAIN_STREAM)->state != LS_STREAM_RUNNING &&
+      state->accounted_ps < e->now_ps)
+    return 0;
+  return e->now_ps - state->resumed_ps;
+}
+
 /* One member is done: what it held is let go, its time is accounted. Streams go on afterwards. */
 static void end_member (LsEngine *e, guint32 number, guint32 position, const LsMeeting *meeting,
                         const LsActivity *activity) {
@@ -68,7 +78,10 @@ static void end_member (LsEngine *e, guint32 number, guint32 position, const LsM
                      .end_ps = e->now_ps,
                      .cause = st->cause,
                      .part = op->part,
-                     .blame = meeting->blame};
+                     .blame = meeting->blame,
+                     .late_ps = meeting->late_ps,
+                     .covered = st->start_ps > st->ready_ps && meeting->late_ps > 0 &&
+                                computing_ps (e, meeting->last_rank) >= e->now_ps - st->start_ps};
   ls_account_ended (e, rank, stream, &entry);
   if (state->observed)
     record_member (e, number, meeting, &entry, rank, stream, activity);
@@ -82,7 +95,8 @@ static LsMeeting meeting_of (const LsGroup *group) {
                      .last_ready_ps = group->last_ready_ps,
                      .last_rank = group->last_rank,
                      .last_cause = group->last_cause,
-                     .blame = group->blame};
+                     .blame = group->blame,
+                     .late_ps = group->late_ps};
 }
 
 static void end_meeting (LsEngine *e, guint32 number, const LsActivity *activity) {
@@ -137,6 +151,9 @@ static void start_meeting (LsEngine *e, guint32 number) {
   const LsOp *op = member_op (e, group->last_rank, last_stream);
   group->last_cause = ls_stream_at (e, group->last_rank, last_stream)->cause;
   group->blame = ls_account_blame (e, group->last_cause, op->wait_part);
+  group->late_ps = group->blame == op->wait_part && group->first_ready_ps < e->now_ps
+                       ? computing_ps (e, group->last_rank)
+                       : 0;
   LsInt128 waited = (LsInt128) group->size * e->now_ps - group->sum_ready_ps;
   ls_rank_at (e, group->last_rank)->caused_wait_ps += (gint64) waited;
   if (group->size == 1) {

@@ -24,6 +24,7 @@ typedef struct {
   guint32 last_rank, last_member;
   LsCause last_cause; /* what let the last member come */
   guint8 blame;
+  gint64 late_ps; /* as in LsHistory */
   guint32 activity;
   GPtrArray *cached;      /* LsCachedTransfer by descriptor */
   guint16 convoy_limit;   /* legs that its next convoy may have (convoy.c); 0: nothing known */

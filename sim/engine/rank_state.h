@@ -27,9 +27,11 @@ typedef struct {
   gint64 ordinal;
   gint64 ready_ps, start_ps, end_ps;
   LsCause cause;
-  guint8 part;  /* for start..end */
-  guint8 blame; /* for ready..start */
-  guint8 known; /* FALSE: empty */
+  guint8 part;    /* for start..end */
+  guint8 blame;   /* for ready..start */
+  guint8 known;   /* FALSE: empty */
+  guint8 covered; /* the rank that came last computed from start to end without a pause */
+  gint64 late_ps; /* for how long, without a pause, it had done so at the start; 0: not known */
 } LsHistory;
 
 typedef struct {
@@ -80,6 +82,7 @@ typedef struct {
   gint64 parts_ps[LS_MAX_PARTS];
   gint64 accounted_ps; /* parts sum to this */
   gint64 busy_ps;      /* of ended blocks */
+  gint64 resumed_ps;   /* end of its last pause: the main stream waited for another */
   gint64 caused_wait_ps;
   LsInt128 flops;
   gint64 sent_bytes, received_bytes;

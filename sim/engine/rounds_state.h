@@ -100,6 +100,7 @@ typedef struct {
   guint32 last_rank;
   LsCause last_cause; /* what let the last member come */
   guint8 blame;
+  gint64 late_ps; /* as in LsHistory */
 } LsMeeting;
 
 /* A group's collective that runs as messages. Members end one by one, and may come to the next before

@@ -28,7 +28,9 @@ says err "time_breakdown"
 run 2 query @last "SELEC 1"
 run 2 query @last "SELECT * FROM evnt"
 says err "did you mean 'event'"
-run 0 query @last layer_times -p rank=99
+run 2 query @last layer_times -p rank=99
+says err "ranks 0 to 1"
+run 0 query @last longest_operations -p class=nothing
 says err "(no rows)"
 run 2 query @last "DELETE FROM step"
 run 2 query tiny.yaml time_breakdown
@@ -99,8 +101,22 @@ for where in "dgx-a100 0" "dgx-h100 0" "dgx-h100 3"; do
     fail "$where: $sent bytes sent, $(tail -n 1 out) on the links"
 done
 
+# A trace that is not there, a step or a rank that it does not have.
+run 2 query nowhere.db
+says err "nowhere.db"
+run 0 query sent.db
+says out "time_breakdown"
+for step in two 99 -1; do
+  run 2 query sent.db time_breakdown --param step=$step
+  says err "no step '$step'; this trace has steps 0 to 1"
+done
+run 2 query sent.db longest_operations --param rank=8
+says err "no rank '8'; this trace has ranks 0 to 7"
+run 0 query sent.db time_breakdown --param step=1
+says out "compute"
+
 # MFU is counted against what runs.
-run 0 run tiny.yaml --trace none --set cluster.node='{preset: dgx-1-v100, gpus: 2}'
+run 0 run tiny.yaml --trace none --set cluster.node='{preset: dgx-1-v100, gpus: 8}' --set workload.batch.global=8
 says out "(fp32)"
 run 0 run tiny.yaml --trace none --set workload.precision=fp8
 says out "of 312 (bf16)"

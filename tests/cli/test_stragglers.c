@@ -34,7 +34,8 @@ typedef struct {
   GArray *step_ps; /* gint64 */
   guint places;
   gint64 caused_ps[64];
-  LsSlowdown slow; /* against a run without */
+  LsSlowdown slow;                                   /* against a run without */
+  double parts_s[LS_N_PARTS], without_s[LS_N_PARTS]; /* of the mean step, mean over ranks */
 } Outcome;
 
 static void outcome_clear (Outcome *outcome) {
@@ -71,6 +72,9 @@ static Outcome run (const char *text, gboolean fold) {
   for (guint rank = 0; rank < MIN (job->n_ranks, 64); rank++)
     out.caused_ps[rank] = ls_engine_caused_wait_ps (ls_simulation_engine (simulation),
                                                     ls_simulation_place (simulation, rank));
+  g_autoptr (LsSummary) summary = ls_summary_new (simulation), base = ls_summary_new (without);
+  memcpy (out.parts_s, summary->parts_s, sizeof out.parts_s);
+  memcpy (out.without_s, base->parts_s, sizeof out.without_s);
   ls_stragglers_run_free (slow);
   ls_simulation_free (simulation);
   ls_simulation_free (without);
@@ -233,6 +237,39 @@ START_TEST (test_blame) {
   ck_assert_uint_eq (out.slow.ranks[0].rank, 11);
   ck_assert_double_eq_tol (out.slow.ranks[0].slowdown, 1.5, 1e-3);
   ck_assert_double_gt (out.slow.ranks[0].caused_share, 0.5);
+  outcome_clear (&out);
+}
+END_TEST
+
+/* Waiting is not communication. One rank computes three times as long; the others' step is its step, and what
+ * they lose is straggler wait, however many collectives run beside the slow one's computing (more than an account
+ * remembers: LS_HISTORY). With a network without time no communication is exposed; with one that takes time it
+ * is no more than without the straggler, but for the gathers of the first layer and reductions of the last one. */
+START_TEST (test_waiting_is_no_communication) {
+  const gboolean fast = _i % 2 == 0;
+  const int stage = _i / 2 == 0 ? 0 : 3;
+  g_autofree char *text = g_strdup_printf (
+      "lockstep: 1\n"
+      "cluster: {nodes: 1, node: {preset: dgx-a100, intra: {rate: %s}%s}}\n"
+      "workload:\n"
+      "  model: {kind: transformer, layers: 24, hidden: 2048, heads: 16, ffn: 8192, vocab: 1024}\n"
+      "  precision: bf16\n"
+      "  zero: {stage: %d}\n"
+      "  batch: {global: 32, micro: 4, seq_len: 1024}\n"
+      "  stop: {steps: 2}\n"
+      "faults: {stragglers: {a: {target: {rank: 5}, time_factor: 3}}}\n",
+      fast ? "1000000 GB/s" : "300 GB/s",
+      fast ? ", tuning: {protocol: ideal, efficiency: 100 %, launch: 0 s, hop: 0 s}" : "", stage);
+  Outcome out = run (text, FALSE);
+  const LsPart part = stage == 0 ? LS_PART_EXPOSED_DATA : LS_PART_EXPOSED_ZERO;
+  const double step = step_s (&out, 1);
+
+  ck_assert_double_gt (out.slow.slowdown, 2);
+  ck_assert_double_gt (out.parts_s[LS_PART_STRAGGLER_WAIT], 0.4 * step);
+  if (fast)
+    ck_assert_double_le (out.parts_s[part], 1e-3 * step);
+  else
+    ck_assert_double_le (out.parts_s[part], 1.1 * out.without_s[part]);
   outcome_clear (&out);
 }
 END_TEST
@@ -424,6 +461,7 @@ static void add (TCase *tcase) {
   tcase_add_test (tcase, test_loader);
   tcase_add_test (tcase, test_empirical_factors);
   tcase_add_test (tcase, test_blame);
+  tcase_add_loop_test (tcase, test_waiting_is_no_communication, 0, 4);
   tcase_add_test (tcase, test_streams);
 }
 
