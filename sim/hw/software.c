@@ -229,6 +229,7 @@ static const LsSoftware generations[] = {
      .attention = LS_ATTENTION_FLASH1,
      .fused_norm = TRUE,
      .loss_keeps = LS_LOSS_LOGITS,
+     .flat_gradients = TRUE,
      .recompute_stops_early = TRUE,
      .source =
          "llm-foundry @8c8dd48: eager modules, non-reentrant checkpoints, the cross entropy of "
@@ -510,6 +511,7 @@ gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact) {
                {"zero_per_matrix", software->zero_per_matrix},
                {"root_stays_gathered", software->root_stays_gathered},
                {"copies_shards", software->copies_shards},
+               {"flat_gradients", software->flat_gradients},
                {"deepspeed_copies", software->deepspeed_copies},
                {"context_gathers", software->context_gathers},
                {"context_waits", software->context_waits},

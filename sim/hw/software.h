@@ -78,6 +78,10 @@ typedef struct {
   /* ...and stage 3 copies what was gathered into parameters, and gradients into what is sent, on the compute stream
    * (_fsdp_collectives.py, foreach_all_gather_copy_out and foreach_reduce_scatter_copy_in). */
   gboolean copies_shards;
+  /* FSDP of flat parameters, stage 3: the backward pass of their views joins the gradients of a layer in one tensor; in the
+   * stream of the reductions that is converted to what is sent and divided by a part of the group's size
+   * (torch/distributed/fsdp/flat_param.py, _get_unflat_views; _runtime_utils.py, _post_backward_hook and _reduce_grad). */
+  gboolean flat_gradients;
   /* DeepSpeed's optimizers and pipeline engine keep copies of their own: deepspeed_memory.h of sim/train. */
   gboolean deepspeed_copies;
   /* A ring of context parallelism is PyTorch's (torch/distributed/tensor/experimental/_attention.py): keys and

@@ -397,23 +397,53 @@ void ls_reduce_begin_layer (LsBuilder *builder, const LsLayerPlan *plan) {
   g_array_append_val (builder->reduce->starts, start);
 }
 
+static LsOp stream_op (LsBuilder *builder, const char *name, gint64 bytes) {
+  LsKernelCost cost = ls_kernel_stream (builder->spec->device, bytes, 0);
+
+  ls_kernel_finish (&cost, builder->spec->workload->software);
+  return ls_builder_kernel (builder, name, LS_KIND_ELEMENTWISE, LS_PHASE_BACKWARD, &cost);
+}
+
+/* Flat parameters: gradients of `bytes` as they are computed are joined by the backward pass. */
+static void join_flat (LsBuilder *builder, gint64 bytes) {
+  LsOp op;
+
+  if (!builder->spec->workload->software->flat_gradients)
+    return;
+  op = stream_op (builder, "join_gradients", 2 * bytes);
+  ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
+}
+
+/* ...then converted to `sent` bytes and divided, before they are sent. Invalid where software does not. */
+static LsMark prepare_flat (LsBuilder *builder, guint stream, gint64 bytes, gint64 sent) {
+  LsOp op;
+
+  if (!builder->spec->workload->software->flat_gradients)
+    return (LsMark){0};
+  op = stream_op (builder, "divide_gradients", 2 * sent + (sent == bytes ? 0 : bytes + sent));
+  op.part = op.wait_part = LS_PART_EXPOSED_ZERO;
+  return ls_program_add (builder->program, stream, &op);
+}
+
 void ls_reduce_end_layer (LsBuilder *builder, const LsLayerPlan *plan) {
   const LsShared bytes = layer_bytes (builder, plan);
+  const gint64 made = (plan->parameters + plan->expert_parameters) *
+                      ls_format_bytes (builder->spec->workload->precision.compute);
 
   if (!by_layer (builder) || sum (bytes) == 0)
     return;
   /* Read as they were computed, written as they are sent. */
-  ls_builder_shard_copy (builder, "copy_gradients",
-                         sum (bytes) +
-                             (plan->parameters + plan->expert_parameters) *
-                                 ls_format_bytes (builder->spec->workload->precision.compute),
-                         LS_PHASE_BACKWARD);
+  ls_builder_shard_copy (builder, "copy_gradients", sum (bytes) + made, LS_PHASE_BACKWARD);
+  join_flat (builder, made);
   LsMark last = ls_builder_last (builder), mark = {0}, first;
   guint parts = ls_builder_zero_parts (builder, plan);
   guint stream = ls_builder_stream (builder, LS_ROLE_REDUCE, builder->depth);
+  const LsMark ready = prepare_flat (builder, stream, made, sum (bytes));
 
   for (guint part = 0; part < parts; part++) {
     mark = add_reductions (builder, stream, part_of (bytes, part, parts), &first);
+    if (part == 0 && ready.valid)
+      first = ready;
     if (part == 0)
       ls_program_wait_same (builder->program, first, last);
     mark = ls_builder_zero_pieces (builder, LS_ROLE_REDUCE, mark);

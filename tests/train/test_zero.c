@@ -156,6 +156,37 @@ START_TEST (matrix_by_matrix_pays_latency_and_pieces)
 }
 END_TEST
 
+START_TEST (flat_gradients_are_joined_and_divided)
+/* FSDP's flat parameters: the bytes on the wire are the same; each layer and step has two passes more, one in the stream of
+ * compute and one before the reduction, which is waited for where nothing overlaps. Twice the layers, twice of that. */
+{
+  LsSoftware software = *ls_software_get (0);
+  gint64 more_ps[2] = {0, 0};
+
+  software.flat_gradients = TRUE;
+  for (guint twice = 0; twice <= 1; twice++) {
+    const guint layers = twice ? 2 * LAYERS : LAYERS;
+    LsWorkload *flat = test_workload (1, 2, 1, layers, 1);
+    LsWorkload *plain = test_workload (1, 2, 1, layers, 1);
+
+    flat->software = &software;
+    plain->software = ls_software_get (0);
+    flat->zero.stage = plain->zero.stage = 3;
+    flat->zero.overlap = plain->zero.overlap = FALSE;
+    g_autoptr (TestRun) with = test_run (flat, &layer, &free_net);
+    g_autoptr (TestRun) without = test_run (plain, &layer, &free_net);
+
+    ck_assert_int_eq (ls_engine_bytes_sent (with->engine, 0),
+                      ls_engine_bytes_sent (without->engine, 0));
+    ck_assert_int_gt (test_part_ps (with, 0, LS_PART_EXPOSED_ZERO),
+                      test_part_ps (without, 0, LS_PART_EXPOSED_ZERO));
+    more_ps[twice] = ls_engine_now_ps (with->engine) - ls_engine_now_ps (without->engine);
+  }
+  ck_assert_int_gt (more_ps[0], 0);
+  ck_assert_int_eq (more_ps[1], 2 * more_ps[0]);
+}
+END_TEST
+
 START_TEST (recompute_stops_early)
 /* Each layer is two matmuls of half its time that save 600 bytes each: the second forward pass leaves the last
  * one out, since its input is all that it saves. So a step lasts F + F/2 + B per layer, and the peak is that
@@ -211,6 +242,7 @@ int main (void) {
                                 small_buckets_cut_a_layer,
                                 reductions_do_not_run_away,
                                 matrix_by_matrix_pays_latency_and_pieces,
+                                flat_gradients_are_joined_and_divided,
                                 recompute_stops_early,
                                 quantized_gathers_send_half};
   return test_main ("zero", tests, G_N_ELEMENTS (tests));
