@@ -310,6 +310,8 @@ static gboolean read_published (const Reader *reader, LsTrainingRow *out, GError
   out->ffn = t->ffn;
   out->vocab = t->vocab;
   out->dense_first = says (reader, "arch", " 1 dense layer") ? 1 : -1;
+  /* SimuMax's scripts pad experts to a capacity of 1 (run_pretrain_deepseekv2.sh @1b8ca90). */
+  out->capacity = says (reader, "source", "simumax") ? 1 : 0;
   out->light_end = of_nemo (reader) && (g_str_equal (out->preset->name, "deepseek-v3") ||
                                         g_str_equal (out->preset->name, "kimi-k2"));
   out->mtp = of_nemo (reader) && g_str_equal (out->preset->name, "deepseek-v3") &&

@@ -54,6 +54,7 @@ typedef struct {
   gboolean narrow_weights;    /* frozen maps are stored as they are multiplied */
   gboolean narrow_activation; /* the input of the MLP's activation is kept in 8 bits */
   gint64 ep;                  /* expert ranks */
+  double capacity;            /* factor of experts that are padded; 0: none */
   gboolean gated, tied, learned_positions, llama, dropout;
   gint64 virtual_stages; /* per device; 0: interleaved, with how many is not said */
   gint64 tp, pp, dp, cp;

@@ -65,6 +65,20 @@ static void append_other_sizes (GString *yaml, const LsTrainingRow *row) {
     g_string_append_printf (yaml, "    max_seq: %d\n", (int) row->seq);
 }
 
+static void append_experts (GString *yaml, const LsTrainingRow *row) {
+  const gboolean padded = row->capacity > 0 && ls_training_row_has_experts (row);
+
+  if (row->dense_first < 0 && !padded)
+    return;
+  g_string_append (yaml, "    experts: {");
+  if (row->dense_first >= 0)
+    g_string_append_printf (yaml, "dense_layers_first: %d", (int) row->dense_first);
+  if (padded)
+    g_string_append_printf (yaml, "%scapacity_factor: %g", row->dense_first >= 0 ? ", " : "",
+                            row->capacity);
+  g_string_append (yaml, "}\n");
+}
+
 static void append_published (GString *yaml, const LsTrainingRow *row) {
   g_string_append_printf (yaml, "  model:\n    preset: %s\n    layers: %d\n", row->preset->name,
                           (int) row->layers);
@@ -72,9 +86,7 @@ static void append_published (GString *yaml, const LsTrainingRow *row) {
     g_string_append_printf (yaml, "    mtp: %d\n", (int) row->mtp);
   else
     append_other_sizes (yaml, row);
-  if (row->dense_first >= 0)
-    g_string_append_printf (yaml, "    experts: {dense_layers_first: %d}\n",
-                            (int) row->dense_first);
+  append_experts (yaml, row);
   append_lora (yaml, row);
 }
 

@@ -69,6 +69,10 @@ typedef enum { LS_PASS_FORWARD, LS_PASS_BACKWARD } LsPass;
 LsKernelCost ls_kernel_roofline (const LsDevice *device, LsFormat format, double flops,
                                  gint64 bytes);
 LsKernelCost ls_kernel_matmul (const LsDevice *device, const LsMatmul *shape);
+/* `groups` products of one shape (batch 1), each a kernel of its own, four at a time on streams that fill each other's
+ * last waves: what frameworks call a grouped product over experts. */
+LsKernelCost ls_kernel_grouped_matmul (const LsDevice *device, const LsMatmul *shape,
+                                       gint64 groups);
 /* The fraction of the device's dense peak that a matmul reaches (0..1). */
 double ls_kernel_matmul_efficiency (const LsDevice *device, const LsMatmul *shape);
 
@@ -92,9 +96,14 @@ LsKernelCost ls_kernel_norm (const LsDevice *device, gint64 rows, gint64 width, 
 /* Gather rows of an embedding table; backward adds gradients into it. */
 LsKernelCost ls_kernel_embedding (const LsDevice *device, gint64 rows, gint64 width,
                                   LsFormat format, LsPass pass);
+/* Kernels of a loss: passes of single operations; one that is fused; one in Triton that writes the gradient over the
+ * logits (TransformerEngine's). */
+typedef enum { LS_LOSS_KERNEL_PASSES, LS_LOSS_KERNEL_FUSED, LS_LOSS_KERNEL_IN_PLACE } LsLossKernel;
 /* Loss over `rows` x `vocabulary` logits (softmax, pick, gradient). */
 LsKernelCost ls_kernel_cross_entropy (const LsDevice *device, gint64 rows, gint64 vocabulary,
-                                      LsFormat logits, gboolean fused, LsPass pass);
+                                      LsFormat logits, LsLossKernel kernel, LsPass pass);
+/* Rows in another order: `bytes` read and written row by row, as an index says. */
+LsKernelCost ls_kernel_permute (const LsDevice *device, gint64 bytes);
 /* Optimizer update of `parameters`, reading and writing `bytes_per_parameter` in all. */
 LsKernelCost ls_kernel_optimizer (const LsDevice *device, gint64 parameters,
                                   double bytes_per_parameter, int launches);

@@ -5,6 +5,15 @@
 #include "base/assert.h"
 #include "hw/kernel_cost.h"
 
+/* Bytes per second that one SM moves in Triton kernels whose blocks take a row each and wait for its loads (no copies
+ * in the background). Sources: MooreThreads/SimuMax, configs/system/b200_bf16_ceperm.json @e691807 with
+ * simu_tools/efficency_test/test_ce_permute_efficiency.py, measured on a B200 with 148 SMs: TransformerEngine's cross
+ * entropy forward and backward take what 4 passes over the logits take at 2.40 TB/s, and are 5; its permute and
+ * unpermute of k rows per token take (2 + 6 k) rows at 4.30 TB/s, and move 2 + 2 k (k = 6 and 8). That the rate goes
+ * with the SMs of other devices is assumed. */
+#define ROW_LOSS_PER_SM_BPS (5.0 / 4 * 2.40e12 / 148)
+#define PERMUTE_PER_SM_BPS (0.36 * 4.30e12 / 148)
+
 LsKernelCost ls_kernel_elementwise (const LsDevice *device, gint64 elements, int reads, int writes,
                                     double flops_per_element, LsFormat format) {
   LS_REQUIRE (elements >= 0 && reads >= 0 && writes >= 0 && flops_per_element >= 0,
@@ -61,14 +70,28 @@ LsKernelCost ls_kernel_embedding (const LsDevice *device, gint64 rows, gint64 wi
                              elements, forward ? 1 : 4));
 }
 
+/* A kernel whose blocks move rows at a rate per SM, if HBM lets them. */
+static LsKernelCost row_by_row (const LsDevice *device, double bytes, double per_sm_Bps) {
+  return ls_kernel_settle (bytes / (per_sm_Bps * device->sms), bytes / device->hbm_bytes_per_s,
+                           device->kernel_overhead_s, 0, bytes, 1);
+}
+
+LsKernelCost ls_kernel_permute (const LsDevice *device, gint64 bytes) {
+  LS_REQUIRE (bytes >= 0, "bytes %" G_GINT64_FORMAT, bytes);
+  return row_by_row (device, (double) bytes, PERMUTE_PER_SM_BPS);
+}
+
 LsKernelCost ls_kernel_cross_entropy (const LsDevice *device, gint64 rows, gint64 vocabulary,
-                                      LsFormat logits, gboolean fused, LsPass pass) {
+                                      LsFormat logits, LsLossKernel kernel, LsPass pass) {
   LS_REQUIRE (rows >= 0 && vocabulary >= 0, "negative size of a loss");
   double elements = (double) rows * (double) vocabulary;
   double size = ls_format_bytes (logits);
   gboolean forward = pass == LS_PASS_FORWARD;
   const LsKernelOp op = forward ? LS_KERNEL_LOSS : LS_KERNEL_LOSS_GRAD;
-  if (fused) /* one read; backward one read and one write in place */
+  if (kernel == LS_LOSS_KERNEL_IN_PLACE) /* maximum and sum, then gradients; backward scales them */
+    return by_rows (device, op, rows, vocabulary, logits,
+                    row_by_row (device, elements * size * (forward ? 3 : 2), ROW_LOSS_PER_SM_BPS));
+  if (kernel == LS_LOSS_KERNEL_FUSED) /* one read; backward one read and one write in place */
     return by_rows (
         device, op, rows, vocabulary, logits,
         ls_kernel_stream_real (device, elements * size * (forward ? 1 : 2), 6 * elements, 1));

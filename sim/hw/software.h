@@ -50,8 +50,16 @@ typedef struct {
   gboolean fused_norm; /* one kernel forward, two backward, instead of elementwise chains */
   gboolean fused_cross_entropy; /* logits are not copied to fp32 in separate passes */
   LsLossKeeps loss_keeps;
+  gboolean
+      fused_router; /* scores, choice and auxiliary loss of a mixture's router in a kernel each */
+  /* Tokens are put in order for their experts while they travel (DeepEP, HybridEP), at the rate of copies. */
+  gboolean fused_dispatch;
   /* FALSE: plain tensor code, for Adam 9 launches per tensor and 84 bytes per parameter in fp32. */
-  gboolean fused_optimizer;       /* multi-tensor update: few launches for all parameters */
+  gboolean fused_optimizer; /* multi-tensor update: few launches for all parameters */
+  /* Gradients are divided by the number of their copies before they are reduced, and masters are copied to parameters
+   * after the update, in passes of their own (megatron/core/distributed/param_and_grad_buffer.py, start_grad_sync;
+   * optimizer/distrib_optimizer.py, _copy_main_params_to_model_params). */
+  gboolean separate_scaling;
   gboolean fused_weight_gradient; /* weight gradients accumulate in fp32 inside the matmul */
   /* ...and autograd is handed 16-bit placeholders: for the linear maps of blocks one per shape, which stays
    * (TransformerEngine 2, module/base.py, get_dummy_wgrad), for the output matrix one while it runs

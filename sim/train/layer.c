@@ -288,11 +288,8 @@ static LsKernelCost matmul (const LsLayerBuilder *builder, gint64 m, gint64 n, g
       .pitch = ls_kernel_pitch (n, row),
   };
 
-  const LsKernelCost one = ls_kernel_matmul (&builder->device, &shape);
-
-  /* A matrix for each group is a kernel for each: TransformerEngine's GroupedLinear calls cuBLAS expert by
-   * expert, so that each rounds up to whole waves of its own tiles. */
-  return builder->groups > 1 ? ls_kernel_times (&one, builder->groups) : one;
+  /* A matrix for each group is a kernel for each: TransformerEngine's GroupedLinear calls cuBLAS expert by expert. */
+  return ls_kernel_grouped_matmul (&builder->device, &shape, builder->groups);
 }
 
 /* The most maps of one input that a builder is given. */

@@ -100,8 +100,14 @@ LsLayerPlan *ls_layer_embedding_new (const LsWorkload *workload, const LsAcceler
   return ls_layer_builder_finish (&b);
 }
 
+static LsLossKernel loss_kernel (const LsSoftware *software) {
+  if (!software->fused_cross_entropy)
+    return LS_LOSS_KERNEL_PASSES;
+  return software->loss_keeps == LS_LOSS_NOTHING ? LS_LOSS_KERNEL_IN_PLACE : LS_LOSS_KERNEL_FUSED;
+}
+
 static void head_forward (LsLayerBuilder *b, const LsTransformer *t, gint64 vocab) {
-  const gboolean fused = b->workload->software->fused_cross_entropy;
+  const LsLossKernel kernel = loss_kernel (b->workload->software);
   const LsLossKeeps keeps = b->workload->software->loss_keeps;
   const gint64 rows = split_rows (b), wide = ls_layer_bytes (b, b->tokens * t->hidden);
   const gint64 logits = b->tokens * vocab;
@@ -117,12 +123,12 @@ static void head_forward (LsLayerBuilder *b, const LsTransformer *t, gint64 voca
   ls_layer_add_collective (b, "loss_max", LS_COLLECTIVE_ALL_REDUCE, b->tokens * STATISTIC_BYTES);
   op = ls_layer_add_kernel (
       b, "loss", LS_KIND_LOSS,
-      ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, fused, LS_PASS_FORWARD));
+      ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, kernel, LS_PASS_FORWARD));
   if (keeps == LS_LOSS_SOFTMAX || keeps == LS_LOSS_LOG_SOFTMAX)
     op->saved_bytes = logits * WIDE_BYTES;
   if (keeps == LS_LOSS_LOG_SOFTMAX)
     op->workspace_bytes = ls_layer_bytes (b, logits) + logits * WIDE_BYTES;
-  else if (keeps == LS_LOSS_SOFTMAX && !fused)
+  else if (keeps == LS_LOSS_SOFTMAX && kernel == LS_LOSS_KERNEL_PASSES)
     op->workspace_bytes = logits * WIDE_BYTES;
   ls_layer_add_collective (b, "loss_pick", LS_COLLECTIVE_ALL_REDUCE, b->tokens * STATISTIC_BYTES);
   ls_layer_add_collective (b, "loss_sum", LS_COLLECTIVE_ALL_REDUCE, b->tokens * STATISTIC_BYTES);
@@ -157,14 +163,14 @@ static gint64 output_gradient_workspace (const LsLayerBuilder *b, const LsTransf
 }
 
 static void head_backward (LsLayerBuilder *b, const LsTransformer *t, gint64 vocab) {
-  const gboolean fused = b->workload->software->fused_cross_entropy;
+  const LsLossKernel kernel = loss_kernel (b->workload->software);
   const gboolean async = b->workload->tensor_overlap == LS_TENSOR_OVERLAP_AUTO
                              ? b->workload->software->fused_weight_gradient
                              : ls_workload_tensor_bulk (b->workload);
   const gint64 wide = ls_layer_bytes (b, b->tokens * t->hidden);
   LsLayerOp *op = ls_layer_add_kernel (
       b, "loss_grad", LS_KIND_LOSS,
-      ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, fused, LS_PASS_BACKWARD));
+      ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, kernel, LS_PASS_BACKWARD));
 
   op->workspace_bytes = loss_gradient_bytes (b, vocab);
   if (b->sequence_parallel && !b->frozen) {
@@ -213,7 +219,7 @@ LsLayerPlan *ls_layer_mtp_new (const LsWorkload *workload, const LsAccelerator *
 
 /* The head of a picture model: the norm of all tokens, then classes from the first one of each picture. */
 static LsLayerPlan *classes (LsLayerBuilder *b, const LsTransformer *t, gint64 vocab) {
-  const gboolean fused = b->workload->software->fused_cross_entropy;
+  const LsLossKernel kernel = loss_kernel (b->workload->software);
   const gint64 rows = split_rows (b);
   LsLayerOp *op = ls_layer_add_norm (b, "final_norm", rows, t->hidden, LS_PASS_FORWARD);
 
@@ -222,12 +228,12 @@ static LsLayerPlan *classes (LsLayerBuilder *b, const LsTransformer *t, gint64 v
   ls_layer_add_linear (b, "classes", t->hidden, vocab);
   op = ls_layer_add_kernel (
       b, "loss", LS_KIND_LOSS,
-      ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, fused, LS_PASS_FORWARD));
+      ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, kernel, LS_PASS_FORWARD));
   op->saved_bytes = b->tokens * vocab * 4;
   ls_layer_builder_side (b, LS_SIDE_BACKWARD);
   ls_layer_add_kernel (
       b, "loss_grad", LS_KIND_LOSS,
-      ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, fused, LS_PASS_BACKWARD));
+      ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, kernel, LS_PASS_BACKWARD));
   ls_layer_add_input_gradient (b, "classes_grad", t->hidden, vocab);
   ls_layer_add_weight_gradient (b, "classes_weight_grad", t->hidden, vocab);
   ls_layer_add_norm (b, "final_norm_grad", rows, t->hidden, LS_PASS_BACKWARD);

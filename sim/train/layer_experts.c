@@ -29,6 +29,13 @@
 /* Traffic of scores per token and expert: logits read, fp32 softmax written and read by top-k and by the
  * auxiliary loss, scores and choices written. */
 #define ROUTE_BYTES(element) ((element) + 3 * 4 + SCORE_BYTES)
+/* Kernels of a router that is not fused, forward and backward: softmax, groups and their masks, choice (topk sorts and
+ * gathers), scatters of scores and choices with their zeros and casts, and the auxiliary loss, which scores and chooses
+ * again. source: tensor operations of Megatron-Core, transformer/moe/moe_utils.py (topk_routing_with_score_function,
+ * group_limited_topk, compute_routing_scores_for_aux_loss, switch_load_balancing_loss_func): 32 to 42; backward those
+ * of them that have a gradient, 20 to 25; assumed: which of them launch two kernels. */
+#define ROUTE_KERNELS 40
+#define ROUTE_GRAD_KERNELS 25
 
 typedef struct {
   gint64 rows;   /* that leave this rank (and come to it) */
@@ -55,11 +62,15 @@ static Experts experts_of (const LsBlock *k) {
   return x;
 }
 
-static LsLayerOp *move_rows (LsBlock *k, const char *name, gint64 read, gint64 written) {
-  const gint64 h = k->t->hidden;
-  LsLayerOp *op = ls_layer_add_kernel (
-      &k->b, name, LS_KIND_ELEMENTWISE,
-      ls_kernel_stream (&k->b.device, ls_layer_bytes (&k->b, (read + written) * h), 0));
+/* Row by row as an index says; in `blocks`, as where all slots are alike, it is a copy, and so where it happens on the
+ * way. */
+static LsLayerOp *move_rows (LsBlock *k, const char *name, gint64 read, gint64 written,
+                             gboolean blocks) {
+  const gint64 h = k->t->hidden, bytes = ls_layer_bytes (&k->b, (read + written) * h);
+  LsLayerOp *op = ls_layer_add_kernel (&k->b, name, LS_KIND_ELEMENTWISE,
+                                       blocks || k->b.workload->software->fused_dispatch
+                                           ? ls_kernel_stream (&k->b.device, bytes, 0)
+                                           : ls_kernel_permute (&k->b.device, bytes));
 
   op->workspace_bytes = ls_layer_bytes (&k->b, written * h);
   return op;
@@ -68,7 +79,7 @@ static LsLayerOp *move_rows (LsBlock *k, const char *name, gint64 read, gint64 w
 /* Rows by sender become rows by expert, or back. */
 static void sort_rows (LsBlock *k, const Experts *x, const char *name) {
   if (x->ranks > 1 && x->local > 1)
-    move_rows (k, name, x->routed, x->routed);
+    move_rows (k, name, x->routed, x->routed, k->t->experts.capacity_factor > 0);
 }
 
 static void exchange (LsBlock *k, const Experts *x, const char *name) {
@@ -90,6 +101,15 @@ static void spread (LsBlock *k, const Experts *x, const char *name, LsCollective
     op->workspace_bytes = ls_layer_bytes (&k->b, x->routed * k->t->hidden);
 }
 
+/* Each pass of a chain has little to move: what counts is how many there are. */
+static LsKernelCost route_cost (const LsBlock *k, gint64 scores, int kernels) {
+  const int n = k->b.workload->software->fused_router ? 1 : kernels;
+  const LsKernelCost cost = ls_kernel_stream (
+      &k->b.device, scores * ROUTE_BYTES (k->b.element_bytes) / n, 10.0 * (double) scores / n);
+
+  return ls_kernel_times (&cost, n);
+}
+
 static void route (LsBlock *k) {
   const gint64 scores = k->rows * k->t->experts.count;
   const gboolean narrow = k->b.narrow;
@@ -99,10 +119,7 @@ static void route (LsBlock *k) {
   op = ls_layer_add_linear (&k->b, "router", k->t->hidden, k->t->experts.count);
   op->saved_input_bytes = op->saved_bytes = ls_layer_kept_bytes (&k->b, k->rows * k->t->hidden);
   k->b.narrow = narrow;
-  op = ls_layer_add_kernel (&k->b, "route", LS_KIND_SOFTMAX,
-                            ls_kernel_stream (&k->b.device,
-                                              scores * ROUTE_BYTES (k->b.element_bytes),
-                                              10.0 * (double) scores));
+  op = ls_layer_add_kernel (&k->b, "route", LS_KIND_SOFTMAX, route_cost (k, scores, ROUTE_KERNELS));
   op->saved_bytes = scores * SCORE_BYTES;
 }
 
@@ -133,7 +150,7 @@ void ls_block_experts (LsBlock *k) {
 
   k->b.tokens = k->rows;
   route (k);
-  move_rows (k, "permute", k->rows, x.rows);
+  move_rows (k, "permute", k->rows, x.rows, FALSE);
   const guint first = k->b.plan->n_forward;
   exchange (k, &x, "dispatch");
   spread (k, &x, "gather_experts", LS_COLLECTIVE_ALL_GATHER);
@@ -152,7 +169,7 @@ void ls_block_experts (LsBlock *k) {
   spread (k, &x, "reduce_experts", LS_COLLECTIVE_REDUCE_SCATTER);
   exchange (k, &x, "combine");
   follow_load (k, first);
-  move_rows (k, "unpermute", x.rows, k->rows);
+  move_rows (k, "unpermute", x.rows, k->rows, FALSE);
 }
 
 static void maps_grad (LsBlock *k, const Experts *x) {
@@ -180,8 +197,7 @@ static void route_grad (LsBlock *k) {
   k->b.tokens = k->rows;
   k->b.narrow = FALSE;
   ls_layer_add_kernel (&k->b, "route_grad", LS_KIND_SOFTMAX,
-                       ls_kernel_stream (&k->b.device, scores * ROUTE_BYTES (k->b.element_bytes),
-                                         10.0 * (double) scores));
+                       route_cost (k, scores, ROUTE_GRAD_KERNELS));
   ls_layer_add_input_gradient (&k->b, "router_grad", k->t->hidden, k->t->experts.count);
   ls_layer_add_weight_gradient (&k->b, "router_weight_grad", k->t->hidden, k->t->experts.count);
   k->b.narrow = narrow;
@@ -191,7 +207,7 @@ static void route_grad (LsBlock *k) {
 void ls_block_experts_grad (LsBlock *k) {
   const Experts x = experts_of (k);
 
-  move_rows (k, "unpermute_grad", k->rows, x.rows);
+  move_rows (k, "unpermute_grad", k->rows, x.rows, FALSE);
   const guint first = k->b.plan->n_backward;
   exchange (k, &x, "combine_grad");
   spread (k, &x, "gather_experts_grad", LS_COLLECTIVE_ALL_GATHER);
@@ -201,7 +217,7 @@ void ls_block_experts_grad (LsBlock *k) {
   spread (k, &x, "reduce_experts_grad", LS_COLLECTIVE_REDUCE_SCATTER);
   exchange (k, &x, "dispatch_grad");
   follow_load (k, first);
-  move_rows (k, "permute_grad", x.rows, k->rows);
+  move_rows (k, "permute_grad", x.rows, k->rows, FALSE);
   route_grad (k);
 }
 

@@ -169,7 +169,8 @@ static void forward (LsLayerBuilder *b, const LsElement *e, const LsElement *nex
   case LS_ELEMENT_CROSS_ENTROPY:
     op = ls_layer_add_kernel (b, name, LS_KIND_LOSS,
                               ls_kernel_cross_entropy (&b->device, b->batch, e->out_channels,
-                                                       b->format, FALSE, LS_PASS_FORWARD));
+                                                       b->format, LS_LOSS_KERNEL_PASSES,
+                                                       LS_PASS_FORWARD));
     break;
   case LS_ELEMENT_MAX_POOL:
   case LS_ELEMENT_AVERAGE_POOL:
@@ -220,7 +221,8 @@ static void backward (LsLayerBuilder *b, const LsElement *e, gboolean input_grad
   case LS_ELEMENT_CROSS_ENTROPY:
     op = ls_layer_add_kernel (b, name, LS_KIND_LOSS,
                               ls_kernel_cross_entropy (&b->device, b->batch, e->out_channels,
-                                                       b->format, FALSE, LS_PASS_BACKWARD));
+                                                       b->format, LS_LOSS_KERNEL_PASSES,
+                                                       LS_PASS_BACKWARD));
     break;
   case LS_ELEMENT_MAX_POOL:
   case LS_ELEMENT_AVERAGE_POOL:

@@ -105,6 +105,32 @@ static void add_norm (LsBuilder *builder) {
   add_pipeline_sum (builder, "sum_gradient_norm", NORM_BYTES);
 }
 
+/* Gradients over the number of their copies, all that this rank has of them: before they are reduced, wherever in the
+ * backward pass that is. */
+static void add_average (LsBuilder *builder) {
+  const LsWorkload *workload = builder->spec->workload;
+  const LsStage *stage = builder->spec->stage;
+  const gint64 parameters = stage->parameters + stage->expert_parameters;
+  const gint64 bytes = 2 * parameters * ls_format_bytes (workload->precision.gradients);
+
+  if (workload->software->separate_scaling && workload->zero.stage < 2 && parameters > 0 &&
+      ls_layout_copies (&workload->layout) > 1)
+    add_kernel (builder, "average_gradients",
+                ls_kernel_stream (builder->spec->device, bytes, (double) parameters));
+}
+
+/* Masters are read once more, to become parameters (the update counts the writing). */
+static void add_copy (LsBuilder *builder) {
+  const LsWorkload *workload = builder->spec->workload;
+  const gint64 parameters = owned_parameters (builder);
+
+  if (workload->software->separate_scaling && workload->precision.master_used && parameters > 0 &&
+      !ls_offload_updates (builder))
+    add_kernel (builder, "copy_masters",
+                ls_kernel_stream (builder->spec->device,
+                                  parameters * ls_format_bytes (workload->precision.master), 0));
+}
+
 static void add_update (LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
   const LsDevice *device = builder->spec->device;
@@ -221,8 +247,10 @@ void ls_optimizer_write (LsBuilder *builder) {
   add_embedding_sum (builder);
   add_mirror_sum (builder);
   add_unscale (builder);
+  add_average (builder);
   add_norm (builder);
   add_update (builder);
+  add_copy (builder);
   add_clear (builder);
   ls_gather_updated (builder);
   add_narrow_weights (builder);
