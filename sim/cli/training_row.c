@@ -344,7 +344,7 @@ static gint64 number_behind (const Reader *reader, const char *column, const cha
 
 /* Adapters. MLPerf's benchmark: rank 16 beside qkv and proj, dropout 0.1, sequences as one document (mlcommons/training,
  * llama2_70b_lora; NVIDIA's train.py: return_cu_seqlen False), weights initialized in 8 bits (custom_llama.py:
- * te.fp8_model_init). NeMo's and Megatron-Bridge's performance runs: rank 32 beside qkv, SQuAD packed
+ * te.fp8_model_init); in round 5.1 fused into products (USE_TE_OPS, Transformer Engine 2.7). NeMo's and Megatron-Bridge's performance runs: rank 32 beside qkv, SQuAD packed
  * (scripts/performance/configs/llama/llama3_llm_finetune.py; peft/lora.py). */
 static void read_lora (const Reader *reader, LsTrainingRow *out) {
   const gboolean mlperf = says (reader, "model", "mlperf");
@@ -354,6 +354,7 @@ static void read_lora (const Reader *reader, LsTrainingRow *out) {
   out->lora_rank = number_behind (reader, "model", "rank", mlperf ? 16 : 32);
   out->lora_targets = mlperf ? "qkv, proj" : "qkv";
   out->lora_dropout = mlperf;
+  out->lora_fused = mlperf && says (reader, "source", "training_results_v5.1");
   out->documents = mlperf ? 0 : SQUAD_TOKENS;
   out->narrow_weights = !says (reader, framework (reader), "nemo 24.");
   out->narrow_activation = says (reader, "other_config", "fp8_act=1") ||

@@ -50,6 +50,7 @@ typedef struct {
   gint64 lora_rank;   /* adapters beside frozen maps; 0: all parameters are trained */
   const char *lora_targets;
   gboolean lora_dropout;
+  gboolean lora_fused;        /* into products */
   gint64 documents;           /* tokens of those packed into a sequence; 0: one */
   gboolean narrow_weights;    /* frozen maps are stored as they are multiplied */
   gboolean narrow_activation; /* the input of the MLP's activation is kept in 8 bits */

@@ -41,9 +41,10 @@ static void append_cluster (GString *yaml, const LsTrainingRow *row) {
 
 static void append_lora (GString *yaml, const LsTrainingRow *row) {
   if (row->lora_rank > 0)
-    g_string_append_printf (yaml, "    lora: {rank: %d, targets: [%s], dropout: %s}\n",
+    g_string_append_printf (yaml, "    lora: {rank: %d, targets: [%s], dropout: %s%s}\n",
                             (int) row->lora_rank, row->lora_targets,
-                            row->lora_dropout ? "0.1" : "0");
+                            row->lora_dropout ? "0.1" : "0",
+                            row->lora_fused && row->tp == 1 ? ", fused: true" : "");
 }
 
 /* Of a dense preset the sizes that the row states otherwise. */

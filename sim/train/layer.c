@@ -284,7 +284,7 @@ static LsKernelCost matmul (const LsLayerBuilder *builder, gint64 m, gint64 n, g
                 : backward       ? builder->narrow_gradient
                                  : builder->narrow_forward,
       .output = output,
-      .accumulate = accumulate,
+      .accumulate = accumulate || builder->adds,
       .pitch = ls_kernel_pitch (n, row),
   };
 

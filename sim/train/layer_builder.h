@@ -34,6 +34,7 @@ typedef struct {
   guint matmuls;    /* forward, so far, those of one kernel one by one */
   gboolean frozen;  /* weights have no gradients: maps keep no input for them */
   gboolean maps;    /* its linear maps are those of a block */
+  gboolean adds;    /* products of rows add to what their output holds: they read it too */
   gboolean expands; /* frozen weights are stored narrower than products read them */
   gint64 adapter_parameters; /* trained, so far, on this rank */
   LsLayerPlan *plan;

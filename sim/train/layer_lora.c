@@ -12,6 +12,10 @@
  *             The rows of a column-parallel map's input come gathered with those of the map.
  *             Kept: the mask T i (1 byte each), A's input T i, B's input T r. Without dropout the input of proj's A
  *             is what attention keeps.
+ *             Fused (t = 1 only): B's product scales, and adds to the map's output; the map's and A's input
+ *             gradients are one sum (which reads it is not told apart: A's is charged), and the scale of the gradient is part of B's. Each such product reads its output too.
+ *             source: Megatron-Bridge, peft/lora_layers.py (TEFusedLoRALinear); Transformer Engine 2.7, pytorch/ops/fused
+ *             (ForwardLinearScaleAdd, BackwardLinearScale, BackwardLinearAdd).
  *             source: NVIDIA NeMo, nlp/modules/common/megatron/adapters/parallel_adapters.py (ParallelLinearAdapter);
  *             Megatron-Bridge, peft/utils.py and peft/lora_layers.py (LoRALinear).
  * Invariants: parameters over all tensor ranks are r (in + out) of the whole map.
@@ -48,10 +52,11 @@ static const Names names_of[] = {LS_LORA_TARGETS (NAMES_OF)};
 /* Sizes on this rank. */
 typedef struct {
   gboolean row;
-  gint64 in, out;  /* of the map */
-  gint64 rank_a;   /* columns of A */
-  gint64 rank;     /* rows of B */
-  gint64 out_b;    /* columns of B */
+  gint64 in, out; /* of the map */
+  gint64 rank_a;  /* columns of A */
+  gint64 rank;    /* rows of B */
+  gint64 out_b;   /* columns of B */
+  gboolean fused;
   gint64 elements; /* of the sum */
 } Adapter;
 
@@ -65,6 +70,7 @@ static Adapter adapter_of (const LsBlock *k, LsLoraTarget target, gint64 in, gin
                    .rank_a = row ? rank : rank / t,
                    .rank = rank,
                    .out_b = row ? out / t : out,
+                   .fused = k->t->lora.fused && t == 1,
                    .elements = (row ? k->rows : k->b.tokens) * out};
 }
 
@@ -104,10 +110,14 @@ static void forward (LsBlock *k, const Names *n, const Adapter *a, gboolean inpu
     ls_layer_op_keeps_nothing (op);
   ls_layer_add_collective (b, n->sum, a->row ? LS_COLLECTIVE_ALL_REDUCE : LS_COLLECTIVE_ALL_GATHER,
                            thin);
+  b->adds = a->fused;
   op = ls_layer_add_linear (b, n->out, a->rank, a->out_b);
+  b->adds = FALSE;
   op->workspace_bytes = ls_layer_bytes (b, b->tokens * a->out);
   if (a->row)
     ls_layer_add_collective (b, n->gather, LS_COLLECTIVE_ALL_GATHER, k->wide);
+  if (a->fused)
+    return;
   ls_layer_add_pass (b, n->scale, a->elements, 1, 1)->workspace_bytes =
       ls_layer_bytes (b, 2 * a->elements);
   ls_layer_add_pass (b, n->add, a->elements, 2, 1)->workspace_bytes =
@@ -129,15 +139,18 @@ static void backward (LsBlock *k, const Names *n, const Adapter *a, gboolean bel
   LsLayerBuilder *b = &k->b;
   const gint64 input = b->tokens * a->in, thin = ls_layer_bytes (b, b->tokens * a->rank);
 
-  ls_layer_add_pass (b, n->scale_grad, a->elements, 1, 1)->workspace_bytes =
-      ls_layer_bytes (b, 2 * a->elements);
+  if (!a->fused)
+    ls_layer_add_pass (b, n->scale_grad, a->elements, 1, 1)->workspace_bytes =
+        ls_layer_bytes (b, 2 * a->elements);
   if (a->row && b->sequence_parallel)
     ls_layer_add_collective (b, n->gather_grad, LS_COLLECTIVE_ALL_GATHER, k->wide);
   ls_layer_add_input_gradient (b, n->out_grad, a->rank, a->out_b);
   ls_layer_add_collective (b, n->sum_grad, LS_COLLECTIVE_ALL_REDUCE, thin);
   ls_layer_add_weight_gradient (b, n->out_weight_grad, a->rank, a->out_b);
   if (below) {
+    b->adds = a->fused;
     ls_layer_add_input_gradient (b, n->in_grad, a->in, a->rank_a);
+    b->adds = FALSE;
     if (!a->row && !b->sequence_parallel)
       ls_layer_add_collective (b, n->reduce_grad, LS_COLLECTIVE_ALL_REDUCE,
                                ls_layer_bytes (b, input));
@@ -147,7 +160,9 @@ static void backward (LsBlock *k, const Names *n, const Adapter *a, gboolean bel
     return;
   if (k->t->lora.dropout)
     ls_layer_add_pass (b, n->dropout_grad, input, 1, 1);
-  ls_layer_add_pass (b, n->add_grad, input, 2, 1)->workspace_bytes = ls_layer_bytes (b, 2 * input);
+  if (!a->fused)
+    ls_layer_add_pass (b, n->add_grad, input, 2, 1)->workspace_bytes =
+        ls_layer_bytes (b, 2 * input);
 }
 
 void ls_block_adapter_grad (LsBlock *k, LsLoraTarget target, gint64 in, gint64 out) {

@@ -30,6 +30,7 @@ typedef struct {
   gint64 rank;      /* 0: no adapters, all parameters are trained */
   guint targets;    /* bit 1 << LsLoraTarget each; at least one */
   gboolean dropout; /* on the input of A, with a mask of one byte per element */
+  gboolean fused;   /* scaling and sums are part of products, where a map is not split */
 } LsLora;
 
 const char *ls_lora_target_name (LsLoraTarget target);

@@ -64,5 +64,6 @@ gboolean ls_read_lora (LsConfig *config, LsConfigErrors *errors, LsTransformer *
   t->lora.rank = ls_config_get_int (config, LORA "rank");
   t->lora.targets = read_targets (config);
   t->lora.dropout = ls_config_get_number (config, LORA "dropout") > 0;
+  t->lora.fused = ls_config_get_bool (config, LORA "fused");
   return check (config, errors, t);
 }

@@ -399,6 +399,14 @@ const LsConfigKey ls_model_keys[] = {
      .when = WITH_LORA,
      .meaning = "dropout on the input of an adapter: above 0 a pass and a mask; the share itself "
                 "changes nothing"},
+    {.path = MODEL "lora.fused",
+     .type = LS_CONFIG_BOOLEAN,
+     .default_text = "false",
+     .source = "LoRALinear of Megatron-Bridge",
+     .when = WITH_LORA,
+     .meaning =
+         "the scale of an adapter and its sums with the map and the map's gradient are part of "
+         "products (TEFusedLoRALinear, Transformer Engine 2.7); without tensor parallelism only"},
     {.path = MODEL "mtp",
      .type = LS_CONFIG_INTEGER,
      .maximum = 64,

@@ -437,6 +437,8 @@ void ls_reader_parallel (LsWorkloadReader *r) {
     ls_reader_no_effect (r, W "parallel.sequence_parallel", "parallel.tensor is 1");
     w->sequence_parallel = FALSE;
   }
+  if (w->layout.tensor > 1 && w->model->transformer.lora.fused)
+    ls_reader_no_effect (r, W "model.lora.fused", "only without tensor parallelism");
   if (w->model->transformer.experts.count == 0) {
     ls_reader_no_effect (r, W "parallel.expert", "the model has no experts");
     ls_reader_no_effect (r, W "parallel.expert_tensor", "the model has no experts");

@@ -297,6 +297,37 @@ static const Case cases[] = {
     {1, 2, 2, 1, TRUE, LS_RECOMPUTE_NONE, LS_SCHEDULE_ZB_V, ALL_TARGETS, LS_FORMAT_BF16},
 };
 
+START_TEST (fused_adapters_have_no_passes_but_products_read_what_they_add_to)
+/* B's product of T x o, in 16 bits, reads T o more; A's input gradient T i more; scale and sums are gone. */
+{
+  g_autoptr (LsWorkload) plain = new_workload (ATTENTION_ONLY, 1, 1, 1);
+  g_autoptr (LsWorkload) fused = new_workload (ATTENTION_ONLY, 1, 1, 1);
+  g_autoptr (LsStage) before = NULL, after = NULL;
+  const char *const gone[] = {"qkv_lora_scale", "qkv_lora_add", "proj_lora_scale", "proj_lora_add"};
+  const char *const gone_back[] = {"proj_lora_scale_grad", "proj_lora_add_grad"};
+
+  fused->model->transformer.lora.fused = TRUE;
+  before = stage_of (plain);
+  after = stage_of (fused);
+  const LsLayerPlan *p = block_of (before, 1), *f = block_of (after, 1);
+
+  for (guint i = 0; i < G_N_ELEMENTS (gone); i++) {
+    ck_assert_ptr_nonnull (find (p->forward, p->n_forward, gone[i]));
+    ck_assert_ptr_null (find (f->forward, f->n_forward, gone[i]));
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (gone_back); i++) {
+    ck_assert_ptr_nonnull (find (p->backward, p->n_backward, gone_back[i]));
+    ck_assert_ptr_null (find (f->backward, f->n_backward, gone_back[i]));
+  }
+  ck_assert_int_eq (find (f->forward, f->n_forward, "qkv_lora_out")->cost.bytes -
+                        find (p->forward, p->n_forward, "qkv_lora_out")->cost.bytes,
+                    2 * SEQ * (H + 2 * KV));
+  ck_assert_int_eq (find (f->backward, f->n_backward, "proj_lora_in_grad")->cost.bytes -
+                        find (p->backward, p->n_backward, "proj_lora_in_grad")->cost.bytes,
+                    2 * SEQ * H);
+}
+END_TEST
+
 START_TEST (ledger_peak_is_what_the_model_says)
 /* Runs end, and what they hold at most is what the static model says, which is an upper bound: 0 to + 5 %. */
 {
@@ -344,6 +375,7 @@ static void add_tests (TCase *tcase) {
   tcase_add_loop_test (tcase, states_are_those_of_adapters, 0, 3);
   tcase_add_test (tcase, narrow_weights_are_expanded_for_each_product);
   tcase_add_test (tcase, adapters_are_split_over_tensor_ranks);
+  tcase_add_test (tcase, fused_adapters_have_no_passes_but_products_read_what_they_add_to);
   tcase_add_loop_test (tcase, ledger_peak_is_what_the_model_says, 0, G_N_ELEMENTS (cases));
 }
 
