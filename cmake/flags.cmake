@@ -20,14 +20,14 @@ target_compile_definitions (ls_flags INTERFACE
 
 if (LS_SANITIZE)
   # Lines and functions are all that a report names (-g1). At a fixed address (no PIE) a start takes a
-  # quarter less: the descriptions of every global need no relocation, and tests start the program
-  # over a thousand times.
+  # fifth less (0.22 -> 0.18 s for a small check): the descriptions of every global need no relocation.
+  # Tests start the program hundreds of times.
   target_compile_options (ls_flags INTERFACE
     -O1 -g1 -fno-omit-frame-pointer -fno-pie -fsanitize=address,undefined -fno-sanitize-recover=all)
   target_link_options (ls_flags INTERFACE -no-pie -fsanitize=address,undefined)
 endif ()
 
-# The trees with tests link a hundred programs: lld, then gold, take half of bfd's time where they are there.
+# The sanitizer tree links some ninety programs: lld takes half of bfd's time, gold two thirds.
 if (LS_FAST_LINKER)
   include (CheckCSourceCompiles)
   foreach (linker lld gold)
