@@ -95,6 +95,31 @@ static double traced_step_s (LsTraceDatabase *database, const LsExplanation *x) 
   return number_of (database, sql) * 1e-9;
 }
 
+/* Of an interrupted run only the steps that it finished are simulated again: those that it was going to run may be
+ * millions. At least one. */
+static void keep_finished_steps (LsCli *cli, const LsScenario *scenario,
+                                 LsTraceDatabase *database) {
+  g_autofree char *status =
+      ls_trace_database_text (database, "SELECT value FROM run WHERE key = 'status'", NULL);
+
+  if (g_strcmp0 (status, "interrupted") != 0)
+    return;
+  for (guint j = 0; j < scenario->n_jobs; j++) {
+    g_autofree char *sql = g_strdup_printf (
+        "SELECT count(*) FROM step WHERE job_id = (SELECT id FROM job ORDER BY name LIMIT 1 OFFSET "
+        "%u)",
+        j);
+    LsWorkload *workload = scenario->jobs[j].workload;
+    const gint64 all = workload->steps;
+
+    workload->steps = CLAMP ((gint64) number_of (database, sql), 1, all);
+    ls_cli_note (cli,
+                 "the run was interrupted: %" G_GINT64_FORMAT " of its %" G_GINT64_FORMAT
+                 " steps are simulated again",
+                 workload->steps, all);
+  }
+}
+
 static gint by_gain (gconstpointer a, gconstpointer b, gpointer data) {
   const LsExplanation *x = data;
   double p = x->knobs[*(const LsKnob *) a].gain, q = x->knobs[*(const LsKnob *) b].gain;
@@ -170,6 +195,7 @@ static int explain (LsCli *cli, const char *path, GError **error) {
   if (x->name == NULL)
     x->name = g_path_get_basename (file);
   x->traced_s = traced_step_s (database, x);
+  keep_finished_steps (cli, scenario, database);
   if (scenario->cost != NULL)
     x->usd_per_s = ls_cost_job_usd_per_s (scenario->cost, scenario->cluster,
                                           scenario->jobs[x->job_index].workload);

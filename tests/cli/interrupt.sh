@@ -48,6 +48,12 @@ interrupted long.db
 run 0 query long.db "SELECT count(*) > 0 AS some FROM step" --format csv
 [ "$(sed -n 2p out)" = 1 ] || fail "no finished step in the database"
 
+# Explained from the steps that it finished, not from the ten million that it was going to run.
+stopped INT ops.db tiny.yaml --set workload.stop.steps=10000000 -o ops.db
+interrupted ops.db
+run 0 explain ops.db
+says err "of its 10000000 steps are simulated again"
+
 # Over an older trace: killed, it leaves that one; interrupted, it takes its place. (A run that fails:
 # tests/trace/test_files.c.)
 run 0 run tiny.yaml -o old.db
