@@ -117,8 +117,14 @@ static char *as_text (const LsScenario *scenario) {
   ls_checkpoint_times (scenario->cluster, workload, LS_CHECKPOINT_SHARDED, &times);
   g_autofree char *bytes = ls_quantity_format_decimal ((double) times.bytes, LS_DIMENSION_BYTES);
   g_string_append_printf (
-      out, "checkpoint  %s: parameters, master copy and optimizer, %.4g B per parameter\n\n", bytes,
+      out, "checkpoint  %s: parameters, master copy and optimizer, %.4g B per parameter\n", bytes,
       times.bytes_per_parameter);
+  if (times.storage)
+    g_string_append_printf (out, "written to  %s\n",
+                            times.drives
+                                ? "the nodes' own drives; a lost node takes its shards along"
+                                : "cluster.storage");
+  g_string_append_c (out, '\n');
   g_string_append_printf (out, "%-8s  %-5s  %*s  %*s  %*s  %*s  %*s  %*s\n", "layout", "mode",
                           WIDTH, "per writer", WIDTH, "network", WIDTH, "training", WIDTH,
                           "then until", WIDTH, "restore", WIDTH, "from a");
@@ -183,6 +189,8 @@ static char *as_json (const LsScenario *scenario) {
   ls_checkpoint_times (scenario->cluster, workload, LS_CHECKPOINT_SHARDED, &times);
   ls_json_open_object (json, NULL);
   ls_json_integer (json, "bytes", times.bytes);
+  if (times.storage)
+    ls_json_string (json, "written_to", times.drives ? "drives" : "storage");
   ls_json_integer (json, "parameters_bytes", times.parameters_bytes);
   ls_json_number (json, "bytes_per_parameter", times.bytes_per_parameter);
   json_kind (json, scenario, LS_CHECKPOINT_SHARDED);

@@ -288,10 +288,10 @@ char *ls_campaign_outcome_json (const LsCampaignOutcome *outcome, const char *su
 
 /* --- for people ------------------------------------------------------------------------------- */
 
-static void text_share (GString *out, const char *name, LsEstimate value) {
+static void text_share (GString *out, const char *name, LsEstimate value, double confidence) {
   g_string_append_printf (out, "%-12s%.2f %%", name, 100 * value.mean);
   if (isfinite (value.half_width))
-    g_string_append_printf (out, " +- %.2f", 100 * value.half_width);
+    g_string_append_printf (out, " +- %.2f (%.4g %%)", 100 * value.half_width, 100 * confidence);
 }
 
 static void text_time (GString *out, const LsCampaignOutcome *outcome) {
@@ -336,6 +336,14 @@ static void text_causes (GString *out, const LsCampaignOutcome *outcome) {
   g_string_append_c (out, '\n');
 }
 
+static void text_written_to (GString *out, const LsCampaignOutcome *outcome) {
+  if (outcome->scenario->campaign->checkpoints)
+    g_string_append_printf (out, "written to  %s\n",
+                            ls_cluster_storage (outcome->scenario->cluster)->present
+                                ? "cluster.storage"
+                                : "the nodes' own drives; a lost node takes its shards along");
+}
+
 static void text_interval (GString *out, const LsCampaignOutcome *outcome) {
   Advice advice = advise (outcome);
 
@@ -377,6 +385,7 @@ static void text_cost (GString *out, const LsCampaignOutcome *outcome) {
 
 char *ls_campaign_outcome_text (const LsCampaignOutcome *outcome) {
   const LsCampaignSpec *spec = &outcome->scenario->campaign->spec;
+  const double confidence = outcome->scenario->campaign->confidence;
   GString *out = g_string_new ("\n");
   LsEstimate stops = estimate (outcome, interruptions, 0), wall = estimate (outcome, wall_s, 0);
   g_autofree char *time = ls_quantity_format (wall.mean, LS_DIMENSION_TIME);
@@ -384,8 +393,8 @@ char *ls_campaign_outcome_text (const LsCampaignOutcome *outcome) {
   g_string_append_printf (out, "campaign    %s on %u nodes and %u spares, %u replications, %s\n",
                           time, spec->replicas * spec->nodes_per_replica, spec->spares,
                           outcome->result->n, ls_recovery_meaning (spec->policy));
-  text_share (out, "goodput", estimate (outcome, goodput, 0));
-  text_share (out, "    ettr  ", estimate (outcome, ettr, 0));
+  text_share (out, "goodput", estimate (outcome, goodput, 0), confidence);
+  text_share (out, "    ettr  ", estimate (outcome, ettr, 0), confidence);
   g_string_append_printf (out, "\nfailures    %.1f, of which %.1f stop the job",
                           estimate (outcome, failures, 0).mean, stops.mean);
   if (stops.mean > 0) {
@@ -396,6 +405,7 @@ char *ls_campaign_outcome_text (const LsCampaignOutcome *outcome) {
   text_time (out, outcome);
   if (stops.mean > 0)
     text_causes (out, outcome);
+  text_written_to (out, outcome);
   text_interval (out, outcome);
   text_tokens (out, outcome);
   g_autofree char *hours = ls_quantity_format_grouped (estimate (outcome, gpu_hours, 0).mean);

@@ -232,6 +232,11 @@ static void check_storage (LsConfig *config, LsConfigErrors *errors, const LsSte
         config, errors, "campaign.checkpoint",
         "there is nowhere to write to; give cluster.storage, or drives (host.nvme), "
         "or checkpoint.interval: none");
+  else if (times->plan->checkpoints && times->checkpoint.drives)
+    ls_config_warning_at (config, errors, "campaign.checkpoint",
+                          "checkpoints are written to the nodes' own drives, since there is no "
+                          "cluster.storage; a lost node takes its shards along, and the campaign "
+                          "restores as if they were there");
 }
 
 static gint64 interval_us (const LsStepTimes *times) {

@@ -224,6 +224,7 @@ void ls_checkpoint_times (const LsCluster *cluster, const LsWorkload *workload,
       (double) times->bytes / (double) MAX (1, ls_model_trained_parameters (workload->model));
   times->writers = unified ? axes->tensor * axes->pipeline : axes->ranks;
   times->storage = ls_cluster_storage (cluster)->present || node->nvme_bytes_per_s > 0;
+  times->drives = times->storage && !ls_cluster_storage (cluster)->present;
   BytesFunc written = unified ? whole_bytes : shard_bytes;
   if (unified)
     times->gather_us = measure_us (&bench, LS_COLLECTIVE_GATHER, whole_bytes, FALSE);

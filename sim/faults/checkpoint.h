@@ -35,6 +35,7 @@ typedef struct {
   gint64 read_us, load_us, spread_us; /* from storage, to the devices, parameters to replicas */
   gint64 peer_us;                     /* from a peer's memory, to the devices included */
   gboolean storage;                   /* is there anything to write to? */
+  gboolean drives; /* and it is the nodes' own drives: a lost node takes its shards along */
 } LsCheckpointTimes;
 
 /* For the job as it stands; `async` and intervals do not matter here. */

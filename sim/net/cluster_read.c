@@ -40,6 +40,24 @@ static void warn_rates (LsClusterReader *reader, guint f) {
     ls_cluster_read_no_effect (reader, base, "link", "the adapters plugged in are slower");
 }
 
+/* Adapters and accelerators that do not share evenly: collectives wait for the accelerator with the least, so that
+ * 9 or 15 adapters to 8 do as 8, and 6 as 4. */
+static void warn_uneven (LsClusterReader *reader, const LsNodeGroup *group, const char *base) {
+  const LsNicSet *set = ls_node_compute_nics (&group->node);
+  const guint gpus = group->node.gpus > 0 ? ls_node_n_physical (&group->node) : 0;
+  g_autofree char *given = ls_cluster_read_key (base, "node.nics");
+  if (set == NULL || gpus == 0 || !ls_config_has (reader->config, given))
+    return;
+  const guint even =
+      set->count >= gpus ? set->count / gpus * gpus : gpus / ((gpus + set->count - 1) / set->count);
+  g_autofree char *path = ls_cluster_read_below (given, set->name);
+  if (even < set->count)
+    ls_config_warning_at (reader->config, reader->errors, path,
+                          "%u adapters do not share evenly among %u accelerators: collectives run "
+                          "at the pace of %u, the others idle for part of the time",
+                          set->count, gpus, even);
+}
+
 static void check_adapters (LsClusterReader *reader) {
   guint nodes = 0;
   for (guint g = 0; g < reader->groups->len; g++)
@@ -52,6 +70,8 @@ static void check_adapters (LsClusterReader *reader) {
                           "%u node%s without network adapters cannot reach %s; give node.nics",
                           group->nodes, group->nodes == 1 ? "" : "s",
                           group->nodes == 1 ? "the others" : "each other");
+    if (nodes > 1)
+      warn_uneven (reader, group, base);
   }
   if (nodes == 1 && !ls_config_has (reader->config, "cluster.storage") &&
       ls_config_has (reader->config, "cluster.fabrics"))

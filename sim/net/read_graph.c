@@ -245,8 +245,41 @@ static gboolean nodes_of_end (Plugging *plugging, const char *word, NodesEnd *en
   return read_nodes_end (plugging->reader, plugging->f, word, end);
 }
 
+/* Which nodes there are, of an end that names others of a group: "; storage_host is main[2-3]; nodes are main[0] to
+ * main[1], cluster.nodes at FILE:LINE:COL"; NULL: it names no group. */
+static char *no_such_nodes (Plugging *plugging, const char *word) {
+  LsClusterReader *reader = plugging->reader;
+  g_autofree char *map = ls_cluster_read_key (plugging->base, "nodes");
+  g_autofree char *host = ls_cluster_read_below (map, word);
+  const char *nodes = word;
+  if (ls_config_has (reader->config, host) && is_host (reader, host))
+    nodes = ls_cluster_read_text (reader, host, "host");
+  for (guint g = 0; nodes != NULL && g < reader->groups->len; g++) {
+    const LsNodeGroup *group = &g_array_index (reader->groups, LsNodeGroup, g);
+    NodesEnd end;
+    if (!g_str_has_prefix (nodes, group->name) || nodes[strlen (group->name)] != '[')
+      continue;
+    g_auto (GStrv) parts = g_strsplit (nodes, "/", 2);
+    if (read_range (parts[0] + strlen (group->name), group, &end))
+      continue;
+    g_autofree char *key = ls_config_path ("cluster", "groups", group->name, "nodes", NULL);
+    g_autofree char *at = ls_config_position_text (ls_config_position (reader->config, key));
+    g_autofree char *of_host =
+        nodes != word ? g_strdup_printf ("%s is %s; ", word, nodes) : g_strdup ("");
+    if (group->nodes == 1)
+      return g_strdup_printf ("%sthe only node is %s[0]: the number of nodes is set to 1 by %s",
+                              of_host, group->name, at);
+    return g_strdup_printf ("%snodes are %s[0] to %s[%u]: their number is set to %u by %s", of_host,
+                            group->name, group->name, group->nodes - 1, group->nodes, at);
+  }
+  return NULL;
+}
+
 /* What an end may be called. */
 static char *near_end (Plugging *plugging, const char *word) {
+  g_autofree char *nodes = no_such_nodes (plugging, word);
+  if (nodes != NULL)
+    return g_strdup_printf ("; %s", nodes);
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *map = ls_cluster_read_key (plugging->base, "nodes");
   g_auto (GStrv) given = ls_config_get_names (plugging->reader->config, map);

@@ -270,7 +270,13 @@ static void read_nics (LsClusterReader *reader, const char *node_base, const cha
   g_autofree char *nics = ls_cluster_read_key (node_base, "nics");
   g_autofree char *base = ls_cluster_read_below (nics, name);
   g_autofree char *fabric = ls_cluster_read_key (base, "fabric");
+  static const char *const keys[] = {"count", "preset", "rate", "fabric", NULL};
   GError *error = NULL;
+  if (g_strv_contains (keys, name)) {
+    ls_config_error_at (reader->config, reader->errors, base,
+                        "%s is a key of a set of adapters; write nics.compute.%s", name, name);
+    return;
+  }
   LsNicSet *set = nic_set (node, g_intern_string (name));
   if (set == NULL) {
     ls_config_error_at (reader->config, reader->errors, base,

@@ -107,6 +107,30 @@ for sizes in "4 16" "8 16" "2 8" "2 16"; do
       --set workload.zero.stage=1 --set workload.zero.offload=$offload
   done
 done
+# Adapters that do not share evenly; a key of a set in the place of a set; sequences longer than the model's.
+for nics in "9 8" "15 8" "6 4" "7 4"; do
+  run 0 check tiny.yaml --topology --set cluster.nodes=2 --set cluster.node='{preset: dgx-h100, gpus: 8}' \
+    --set cluster.node.nics="${nics% *}" --set 'cluster.fabric={kind: single-switch, link: 400 Gb/s}' --set workload.batch.global=16
+  says err "at the pace of ${nics#* },"
+done
+for nics in 4 8 16; do
+  run 0 check tiny.yaml --topology --set cluster.nodes=2 --set cluster.node='{preset: dgx-h100, gpus: 8}' \
+    --set cluster.node.nics=$nics --set 'cluster.fabric={kind: single-switch, link: 400 Gb/s}' --set workload.batch.global=16
+  ! grep -q "at the pace" err || fail "check: $nics adapters for 8 GPUs are called uneven"
+done
+run 2 check tiny.yaml --set cluster.node.nics.count=9
+says err "write nics.compute.count"
+run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/llama2-7b-zero3.yaml" --layout --set workload.batch.seq_len=8192
+says err "8192 tokens are more than the 4096 that the model is made for"
+# Nodes of a cable that are not there: which there are, and who said so.
+sed 's/^  nodes: 4/  nodes: 2/' "$SOURCE_DIR/topologies/custom.yaml" >custom.yaml
+run 2 check custom.yaml --topology
+says err "called storage_host; storage_host is main[3]; nodes are main[0] to main[1]: their number is set to 2 by custom.yaml:7:"
+run 2 check "$SOURCE_DIR/topologies/custom.yaml" --topology --set 'cluster.fabric.links.down_b.from="main[9]"'
+says err "called main[9]; nodes are main[0] to main[3]"
+# Where checkpoints are written to.
+run 0 check tiny.yaml --checkpoint
+says out "written to  the nodes' own drives"
 # ZeRO's stages side by side, and the curve of recompute, for people and for scripts.
 run 0 check tiny.yaml --recompute-curve
 says out "textbook"
