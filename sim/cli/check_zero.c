@@ -31,7 +31,8 @@ static Sizes sizes_of (const LsWorkload *w) {
   return (Sizes){p, g, (int) ls_memory_bytes_per_parameter (w) - p - g};
 }
 
-static char *law_of (const LsWorkload *w, int stage) {
+/* States of the trained parameters P by stage. */
+static char *trained_law (const LsWorkload *w, int stage) {
   const Sizes s = sizes_of (w);
   const guint d = ls_workload_shards (w);
 
@@ -45,6 +46,27 @@ static char *law_of (const LsWorkload *w, int stage) {
   default:
     return g_strdup_printf ("%d P/%u", s.p + s.g + s.o, d);
   }
+}
+
+/* With frozen parameters F, which only stage 3 shards. */
+static char *law_of (const LsWorkload *w, int stage) {
+  g_autofree char *trained = trained_law (w, stage);
+
+  if (w->model->transformer.lora.rank == 0)
+    return g_steal_pointer (&trained);
+  return stage < 3 ? g_strdup_printf ("F + %s", trained)
+                   : g_strdup_printf ("F/%u + %s", ls_workload_shards (w), trained);
+}
+
+/* What P is and, with adapters, F. */
+static char *legend_of (const LsScenario *scenario, guint job) {
+  const LsMemoryEstimate whole = estimate_of (scenario, job, 0);
+  g_autofree char *frozen = NULL;
+
+  if (scenario->jobs[job].workload->model->transformer.lora.rank == 0)
+    return g_strdup ("P parameters");
+  frozen = ls_quantity_format_decimal ((double) whole.frozen_bytes, LS_DIMENSION_BYTES);
+  return g_strdup_printf ("P trained parameters beside F = %s of frozen ones", frozen);
 }
 
 /* Elements that a rank sends per step, in parameters, of m micro-batches. source: ibid., section 7, and
@@ -65,16 +87,17 @@ void ls_check_zero (GString *out, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
 
   const gboolean offloads = w->zero.offload != LS_OFFLOAD_NONE;
+  g_autofree char *legend = NULL;
 
   if (ls_workload_shards (w) <= 1)
     return;
-  g_string_append_printf (
-      out,
-      "\nZeRO stages on the fullest GPU%s, P %sparameters on a rank, %u shards (* this "
-      "scenario)\n%-6s %12s %12s %12s %12s %12s %12s   %-18s %s\n",
-      offloads ? " without offload" : "", w->model->transformer.lora.rank > 0 ? "trained " : "",
-      ls_workload_shards (w), "stage", "parameters", "gradients", "optimizer", "activations",
-      "buffers", "reserved", "states, bytes", "sent per step, elements");
+  legend = legend_of (scenario, job);
+  g_string_append_printf (out,
+                          "\nZeRO stages on the fullest GPU%s, %s on a rank, %u shards (* this "
+                          "scenario)\n%-6s %12s %12s %12s %12s %12s %12s   %-18s %s\n",
+                          offloads ? " without offload" : "", legend, ls_workload_shards (w),
+                          "stage", "parameters", "gradients", "optimizer", "activations", "buffers",
+                          "reserved", "states, bytes", "sent per step, elements");
   for (int stage = 0; stage < N_STAGES; stage++) {
     const LsMemoryEstimate estimate = estimate_of (scenario, job, stage);
     g_autofree char *law = law_of (w, stage);

@@ -2,7 +2,7 @@
  * Suggestions for keys; see suggest.h.
  *
  * A key that is unknown where it stands is looked for, in this order: among the keys of the same
- * map by spelling, in the whole schema by name, and failing both the map's keys are listed.
+ * map by spelling, below the maps around it from the nearest outwards by name, and failing both the map's keys are listed.
  */
 #include "config/suggest.h"
 
@@ -72,10 +72,13 @@ char *ls_config_list_keys (const LsSchemaNode *map) {
 char *ls_config_suggest_key (const LsSchemaNode *root, const LsSchemaNode *map, const char *key) {
   g_autoptr (GPtrArray) names = names_of (map);
   const char *nearest = ls_nearest (key, (const char *const *) names->pdata);
-  const LsSchemaNode *elsewhere;
+  const LsSchemaNode *const here = map, *elsewhere;
 
   /* The very name in another place is a better guess than a similar name here. */
-  elsewhere = find_anywhere (root, key);
+  for (elsewhere = NULL; map != NULL && elsewhere == NULL; map = map->parent)
+    elsewhere = find_anywhere (map, key);
+  if (elsewhere == NULL)
+    elsewhere = find_anywhere (root, key);
   if (elsewhere != NULL) {
     g_autofree char *path = ls_schema_path (elsewhere);
 
@@ -83,7 +86,7 @@ char *ls_config_suggest_key (const LsSchemaNode *root, const LsSchemaNode *map, 
   }
   if (nearest != NULL)
     return g_strdup_printf ("; did you mean '%s'?", nearest);
-  return ls_config_list_keys (map);
+  return ls_config_list_keys (here);
 }
 
 static gboolean is_required (const LsSchemaNode *map, const char *alias) {

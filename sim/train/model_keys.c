@@ -391,6 +391,13 @@ const LsConfigKey ls_model_keys[] = {
      .meaning = "maps of a block that have an adapter: qkv (queries, keys and values together), "
                 "proj, fc1 (with the gate), fc2; [qkv, proj] if not given, as in MLPerf's "
                 "reference of Llama-2 70B"},
+    {.path = MODEL "lora.alpha",
+     .type = LS_CONFIG_NUMBER,
+     .maximum = 1e6,
+     .when = "it scales the adapters' output, which takes no time",
+     .meaning =
+         "an adapter's output is scaled by this over its rank, in the pass that adds it; may stand "
+         "here as recipes have it"},
     {.path = MODEL "lora.dropout",
      .type = LS_CONFIG_NUMBER,
      .maximum = 1,

@@ -307,7 +307,7 @@ const LsConfigKey ls_workload_keys[] = {
      .choices = context_overlaps,
      .default_text = "auto",
      .source = "as the framework: none behind torch.compile before March 2025, else beside "
-               "(lockstep list frameworks)",
+               "(`lockstep list software`)",
      .when = "only with a ring of parallel.context > 1",
      .meaning = "whether the exchanges of a ring run beside attention to the keys at hand, or "
                 "attention waits for each (what a compiler may make of them)"},

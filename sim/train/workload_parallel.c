@@ -330,6 +330,19 @@ static void read_schedule (LsWorkloadReader *r) {
     ls_reader_no_effect (r, post, "only with schedules zb-h1, zb-h2 and zb-v");
 }
 
+/* The global batches next to the given one that interleaving takes. Megatron-Core takes others where
+ * microbatch_group_size_per_vp_stage is more than the pipeline's size (schedules.py), which is not modelled. */
+static char *interleaved_hint (const LsWorkload *w, gint64 group) {
+  const gint64 below = w->global_batch / group * group;
+
+  if (w->schedule != LS_SCHEDULE_INTERLEAVED)
+    return g_strdup ("");
+  if (below == 0)
+    return g_strdup_printf ("; the least is %" G_GINT64_FORMAT, group);
+  return g_strdup_printf ("; the nearest are %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT, below,
+                          below + group);
+}
+
 /* What a schedule asks of the number of micro-batches. */
 void ls_reader_check_schedule (LsWorkloadReader *r) {
   const LsWorkload *w = r->workload;
@@ -337,16 +350,20 @@ void ls_reader_check_schedule (LsWorkloadReader *r) {
   const gint64 one = w->micro_batch * (gint64) w->layout.data;
   LsPipelineSize size = ls_pipeline_size (w);
   const char *fault = NULL;
+  g_autofree char *hint = NULL;
 
   if (!r->fine || w->microbatches_of != NULL)
     return;
   size.microbatches = w->global_batch / one;
   fault = ls_pipeline_fault (pipeline, &size);
-  if (fault != NULL)
-    ls_reader_fault (
-        r, W "parallel.schedule",
-        "%s %s: batch.global %" G_GINT64_FORMAT " makes %" G_GINT64_FORMAT " on a pipeline of %u",
-        ls_schedule_name (w->schedule), fault, w->global_batch, size.microbatches, size.devices);
+  if (fault == NULL)
+    return;
+  hint = interleaved_hint (w, one * size.devices);
+  ls_reader_fault (r, W "parallel.schedule",
+                   "%s %s: batch.global %" G_GINT64_FORMAT " makes %" G_GINT64_FORMAT
+                   " on a pipeline of %u%s",
+                   ls_schedule_name (w->schedule), fault, w->global_batch, size.microbatches,
+                   size.devices, hint);
 }
 
 /* More ranks than GPUs of the placement. */

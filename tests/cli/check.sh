@@ -185,4 +185,22 @@ run 0 check "$new" --json --memory --set "workload.zero=$zero" --set "workload.p
   --set workload.batch.global=64
 awk -v model="$(peak)" '{ if ($3 > 1.02 * model || $3 < 0.9 * model) bad = 1 } $1 == 10 { p[$2] = $3 }
   END { exit bad || NR != 4 || p[64] != p[512] }' peaks || fail "stage 2 holds $(cat peaks), the model says $(peak)"
+# Frozen parameters stand beside the trained ones in the law of ZeRO's table; alpha costs nothing and says so.
+run 0 check adapted.yaml --memory
+says out "P trained parameters beside F = 13.48 GB of frozen ones"
+says out "F + 2 P + 16 P/8"
+says out "F/8 + 18 P/8"
+run 0 check adapted.yaml --set workload.model.lora.alpha=32
+says err "workload.model.lora.alpha has no effect here; it scales the adapters' output, which takes no time"
+run 2 check adapted.yaml --set workload.model.lora.alph=32
+says err "did you mean 'alpha'?"
+run 3 check "$SOURCE_DIR/workloads/parallel/context-overlap.yaml" --set workload.parallel.context=1 --set workload.batch.global=16
+says err "workload.parallel.context_overlap has no effect here"
+# Scenarios that ship without a cluster or a workload say in their first lines what goes in front.
+find "$SOURCE_DIR/workloads" -name '*.yaml' | while read -r file; do
+  "$LOCKSTEP" check "$file" >out 2>err && continue
+  grep -qE "node is missing|workload is missing" err || continue
+  head -n 12 "$file" | grep -qE "lockstep (run|check) .*(topologies|workloads)/" || echo "$file" >>alone
+done
+[ ! -s alone ] || fail "no word on what goes in front of $(cat alone)"
 finish

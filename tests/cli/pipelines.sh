@@ -31,6 +31,8 @@ run 0 list schedules
 says out "dualpipev"
 run 2 check "$cluster" "$SOURCE_DIR/workloads/pipelines/interleaved.yaml" --set workload.batch.global=6
 says err "multiple of the pipeline's size"
+says err "; the nearest are 4 and 8"
+run 0 check "$cluster" "$SOURCE_DIR/workloads/pipelines/interleaved.yaml" --set workload.batch.global=4
 run 2 check "$cluster" "$SOURCE_DIR/workloads/pipelines/dualpipe.yaml" --set workload.batch.global=6
 says err "at least twice the pipeline's size"
 run 2 check "$cluster" "$SOURCE_DIR/workloads/pipelines/1f1b.yaml" --set workload.parallel.virtual_stages=2
