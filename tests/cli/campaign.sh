@@ -125,4 +125,11 @@ run 0 check tiny.yaml months.yaml --checkpoint
 says out "unified"
 says out "async"
 
+# Where checkpoints go, and what the interval of a mean is.
+run 0 run tiny.yaml months.yaml failing.yaml --trace none
+says out "written to  cluster.storage"
+says out "(95 %)"
+run 0 run tiny.yaml months.yaml failing.yaml --trace none --unset cluster.storage
+says out "written to  the nodes' own drives"
+says err "a lost node takes its shards along"
 finish
