@@ -344,8 +344,9 @@ static gint64 number_behind (const Reader *reader, const char *column, const cha
 
 /* Adapters. MLPerf's benchmark: rank 16 beside qkv and proj, dropout 0.1, sequences as one document (mlcommons/training,
  * llama2_70b_lora; NVIDIA's train.py: return_cu_seqlen False), weights initialized in 8 bits (custom_llama.py:
- * te.fp8_model_init); in round 5.1 fused into products (USE_TE_OPS, Transformer Engine 2.7). NeMo's and Megatron-Bridge's performance runs: rank 32 beside qkv, SQuAD packed
- * (scripts/performance/configs/llama/llama3_llm_finetune.py; peft/lora.py). */
+ * te.fp8_model_init); in round 5.1 fused into products (USE_TE_OPS, Transformer Engine 2.7; that its adapters' script
+ * sets it is assumed, the script was not seen). NeMo's and Megatron-Bridge's performance runs: rank 32 beside qkv, SQuAD
+ * packed (scripts/performance/configs/llama/llama3_llm_finetune.py; peft/lora.py). */
 static void read_lora (const Reader *reader, LsTrainingRow *out) {
   const gboolean mlperf = says (reader, "model", "mlperf");
 

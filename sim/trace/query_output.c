@@ -141,6 +141,16 @@ static gboolean put_json (LsQueryOutput *output) {
 
 /* ---- table and markdown ---- */
 
+/* Text of several lines (a scenario, SQL) is shown by its start in a table; csv, json and raw have all of it. */
+static void shorten (GString *value) {
+  const glong shown = 60;
+
+  if (strchr (value->str, '\n') == NULL || g_utf8_strlen (value->str, -1) <= shown)
+    return;
+  g_string_truncate (value, (gsize) (g_utf8_offset_to_pointer (value->str, shown) - value->str));
+  g_string_append (value, "...");
+}
+
 static void gather (LsQueryOutput *output, gboolean header) {
   for (guint i = 0; i < output->n_columns; i++) {
     GString *value = g_string_new (NULL);
@@ -148,6 +158,8 @@ static void gather (LsQueryOutput *output, gboolean header) {
       g_string_append (value, sqlite3_column_name (output->statement, (int) i));
     else
       append_value (value, output->statement, (int) i);
+    if (output->format == LS_QUERY_TABLE)
+      shorten (value);
     for (gsize c = 0; c < value->len; c++)
       if (g_ascii_iscntrl (value->str[c]))
         value->str[c] = ' ';

@@ -31,9 +31,10 @@
 #define ROUTE_BYTES(element) ((element) + 3 * 4 + SCORE_BYTES)
 /* Kernels of a router that is not fused, forward and backward: softmax, groups and their masks, choice (topk sorts and
  * gathers), scatters of scores and choices with their zeros and casts, and the auxiliary loss, which scores and chooses
- * again. source: tensor operations of Megatron-Core, transformer/moe/moe_utils.py (topk_routing_with_score_function,
- * group_limited_topk, compute_routing_scores_for_aux_loss, switch_load_balancing_loss_func): 32 to 42; backward those
- * of them that have a gradient, 20 to 25; assumed: which of them launch two kernels. */
+ * again: 32 to 42; backward those of them that have a gradient, 20 to 25. source: tensor operations of Megatron-Core,
+ * transformer/moe/moe_utils.py, counted in topk_routing_with_score_function and compute_routing_scores_for_aux_loss;
+ * assumed (recalled, not counted): those of group_limited_topk and of the auxiliary loss, the backward pass's, and
+ * which of all launch two kernels. */
 #define ROUTE_KERNELS 40
 #define ROUTE_GRAD_KERNELS 25
 

@@ -98,6 +98,19 @@ START_TEST (width_counts_characters) {
 }
 END_TEST
 
+START_TEST (text_of_many_lines_is_shown_by_its_start) {
+  /* In a table only; characters are counted, not bytes. */
+  const char *sql = "SELECT 1 n, replace (printf ('%.40c', 'a'), 'a', 'µ') || char (10) || "
+                    "printf ('%.40c', 'b') text";
+  expect (sql, LS_QUERY_TABLE,
+          "n  text\n-  ---------------------------------------------------------------\n"
+          "1  µµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµ bbbbbbbbbbbbbbbbbbb...\n");
+  expect (sql, LS_QUERY_CSV,
+          "n,text\n1,\"µµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµµ\n"
+          "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\"\n");
+}
+END_TEST
+
 START_TEST (parameters_are_bound_by_type) {
   const char *const values[] = {"a=5", "b=2.5", "c=text", "d=", NULL};
   g_autofree char *text =
@@ -274,6 +287,7 @@ int main (void) {
   tcase_add_test (tests, nothing_found_is_a_header);
   tcase_add_test (tests, numbers_read_back_the_same);
   tcase_add_test (tests, width_counts_characters);
+  tcase_add_test (tests, text_of_many_lines_is_shown_by_its_start);
   tcase_add_test (tests, parameters_are_bound_by_type);
   tcase_add_test (tests, wrong_parameters_are_errors);
   tcase_add_test (tests, wrong_sql_is_an_error);
