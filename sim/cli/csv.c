@@ -98,7 +98,7 @@ static gboolean read_field (Cursor *cursor) {
   g_ptr_array_add (cursor->row, g_strdup (field->str));
   another = cursor->at < cursor->end && *cursor->at == ',';
   if (!another) {
-    if (cursor->at[-1] == '\r')
+    if (cursor->at > cursor->line_start && cursor->at[-1] == '\r')
       cursor->at--;
     mark (cursor);
     while (!ends_field (cursor))
@@ -131,10 +131,10 @@ static void take_row (LsCsv *csv, Cursor *cursor) {
   if (n == 1 && *(char *) cursor->row->pdata[0] == 0 && columns > 1)
     return;
   if (n != columns) {
-    g_autofree char *what =
-        g_strdup_printf ("%u field%s in a table of %u columns; %s", n, n == 1 ? "" : "s", columns,
-                         n > columns ? "a comma inside a field needs quotes"
-                                     : "an empty field still needs its comma");
+    g_autofree char *what = g_strdup_printf ("%u field%s in a table of %u column%s; %s", n,
+                                             n == 1 ? "" : "s", columns, columns == 1 ? "" : "s",
+                                             n > columns ? "a comma inside a field needs quotes"
+                                                         : "an empty field still needs its comma");
 
     fault_at (cursor, MIN (n, columns), what);
     return;

@@ -200,8 +200,7 @@ static int dry_run (LsCli *cli, Updates *u, const LsRecorderOptions *options, GE
   g_autofree char *text = NULL;
   double file = rows * BYTES_PER_ROW;
 
-  if (options->level !=
-      LS_TRACE_NONE) /* tables and indexes of their own, and what is recorded of programs */
+  if (options->level != LS_TRACE_NONE) /* tables and indexes, and what is recorded of programs */
     file += (double) ls_trace_estimate_bytes (
         options->level, (gint64) operations, ls_engine_n_ranks (ls_update_run_engine (u->run)),
         ls_engine_n_resources (ls_update_run_engine (u->run)), 0);

@@ -2,7 +2,8 @@
  * Suggestions for keys; see suggest.h.
  *
  * A key that is unknown where it stands is looked for, in this order: among the keys of the same
- * map by spelling, below the maps around it from the nearest outwards by name, and failing both the map's keys are listed.
+ * map by spelling, below the maps around it from the nearest outwards by name, and failing both the map's keys are
+ * listed.
  */
 #include "config/suggest.h"
 

@@ -48,8 +48,8 @@ const char *ls_kernel_op_name (LsKernelOp op) {
 
 typedef struct {
   guint line;
-  guint place[N_COLUMNS +
-              1];    /* where each field of the line begins, and what is behind the last column */
+  /* Where each field of the line begins, and what is behind the last column. */
+  guint place[N_COLUMNS + 1];
   int at[N_COLUMNS]; /* field of each column; -1: absent */
   guint n_fields;
   LsTextFaults *faults;

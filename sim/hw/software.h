@@ -50,8 +50,8 @@ typedef struct {
   gboolean fused_norm; /* one kernel forward, two backward, instead of elementwise chains */
   gboolean fused_cross_entropy; /* logits are not copied to fp32 in separate passes */
   LsLossKeeps loss_keeps;
-  gboolean
-      fused_router; /* scores, choice and auxiliary loss of a mixture's router in a kernel each */
+  /* Scores, choice and auxiliary loss of a mixture's router in a kernel each. */
+  gboolean fused_router;
   /* Tokens are put in order for their experts while they travel (DeepEP, HybridEP), at the rate of copies. */
   gboolean fused_dispatch;
   /* FALSE: plain tensor code, for Adam 9 launches per tensor and 84 bytes per parameter in fp32. */

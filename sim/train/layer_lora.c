@@ -13,7 +13,8 @@
  *             Kept: the mask T i (1 byte each), A's input T i, B's input T r. Without dropout the input of proj's A
  *             is what attention keeps.
  *             Fused (t = 1 only): B's product scales, and adds to the map's output; the map's and A's input
- *             gradients are one sum (which reads it is not told apart: A's is charged), and the scale of the gradient is part of B's. Each such product reads its output too.
+ *             gradients are one sum (which reads it is not told apart: A's is charged), and the scale of the gradient
+ *             is part of B's. Each such product reads its output too.
  *             source: Megatron-Bridge, peft/lora_layers.py (TEFusedLoRALinear); Transformer Engine 2.7, pytorch/ops/fused
  *             (ForwardLinearScaleAdd, BackwardLinearScale, BackwardLinearAdd).
  *             source: NVIDIA NeMo, nlp/modules/common/megatron/adapters/parallel_adapters.py (ParallelLinearAdapter);

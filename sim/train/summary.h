@@ -63,8 +63,8 @@ struct LsSummary {
   double tokens_per_s, tokens_per_s_per_gpu, samples_per_s;
   double model_tflops_per_gpu, hardware_tflops_per_gpu, peak_tflops_per_gpu;
   double mfu, hfu;
-  char *
-      format; /* of the peak: what runs where `precision` asks for more than a GPU can; "bf16 and fp8_e4m3" */
+  /* Of the peak: what runs where `precision` asks for more than a GPU can; "bf16 and fp8_e4m3". */
+  char *format;
   gboolean scaled; /* the loss: then these apply */
   guint skipped_steps;
   double loss_scale; /* after the last step */

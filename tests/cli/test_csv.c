@@ -33,6 +33,7 @@ static const struct {
   const char *text, *says;
 } wrong[] = {
     {"", "t.csv:1:1: error: an empty table"},
+    {"\na,b\n", "t.csv:2:3: error: 2 fields in a table of 1 column; a comma"},
     {"a,b\n1\n", "t.csv:2:2: error: 1 field in a table of 2 columns; an empty field"},
     {"a,b\r\n1\r\n", "t.csv:2:2: error: 1 field in"},
     {"a,b\n\"1\n2\"", "t.csv:3:3: error: 1 field in"},
