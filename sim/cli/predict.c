@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "cli/interrupt.h"
-#include "cli/training_row.h"
+#include "cli/table_columns.h"
 
 typedef struct {
   const LsCsv *csv;
@@ -72,25 +72,35 @@ static char *row_id (const LsCsv *csv, guint row, gboolean collectives) {
                           ls_csv_field (csv, row, "size_bytes"));
 }
 
+static gboolean is_training_table (const LsCsv *csv, const char *path, GError **error) {
+  const LsTableKind meant =
+      ls_csv_column (csv, "collective") >= 0 ? LS_TABLE_COLLECTIVE : LS_TABLE_TRAINING;
+  g_autofree char *missing = ls_table_missing (csv, meant);
+
+  if (meant == LS_TABLE_TRAINING && missing == NULL)
+    return TRUE;
+  g_set_error (
+      error, LS_ERROR, LS_ERROR_CONFIG,
+      "%s: no table of %s (it lacks %s%s)%s; lockstep validate --columns lists the columns", path,
+      meant == LS_TABLE_TRAINING ? "training runs" : "collectives",
+      missing != NULL && strchr (missing, ',') ? "the columns " : "the column ",
+      missing != NULL ? missing : "oop_time_us or time_us",
+      meant == LS_TABLE_TRAINING ? " nor of collectives" : "");
+  return FALSE;
+}
+
 LsPredictionTable *ls_predict_table (const char *path, const LsPredictOptions *how,
                                      LsPredictProgress progress, gpointer data, GError **error) {
   g_autoptr (LsCsv) csv = ls_csv_read (path, error);
   g_autoptr (LsPredictionTable) table = NULL;
-  g_autofree char *missing = NULL;
   Work work = {.csv = csv, .how = how, .progress = progress, .progress_data = data};
   GThreadPool *pool;
 
   if (!csv)
     return NULL;
   work.collectives = ls_collective_table (csv);
-  if (!work.collectives && !ls_training_table (csv, &missing)) {
-    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
-                 "%s: no table of training runs (it lacks the columns %s) nor of collectives; "
-                 "docs/validation.md lists "
-                 "the columns",
-                 path, missing);
+  if (!work.collectives && !is_training_table (csv, path, error))
     return NULL;
-  }
   table = g_new0 (LsPredictionTable, 1);
   table->file = g_path_get_basename (path);
   table->rows = g_ptr_array_new_with_free_func (prediction_free);

@@ -7,6 +7,7 @@
 #include "base/quantity.h"
 #include "cli/predict.h"
 #include "cli/scenario.h"
+#include "cli/table_columns.h"
 #include "hw/nics.h"
 #include "hw/nodes.h"
 #include "net/net.h"
@@ -22,9 +23,14 @@ typedef struct {
 } Job;
 
 gboolean ls_collective_table (const LsCsv *csv) {
-  return ls_csv_column (csv, "collective") >= 0 && ls_csv_column (csv, "gpu") >= 0 &&
-         ls_csv_column (csv, "ranks") >= 0 && ls_csv_column (csv, "size_bytes") >= 0 &&
+  g_autofree char *missing = ls_table_missing (csv, LS_TABLE_COLLECTIVE);
+
+  return missing == NULL &&
          (ls_csv_column (csv, "oop_time_us") >= 0 || ls_csv_column (csv, "time_us") >= 0);
+}
+
+static const char *text (const LsCsv *csv, guint row, const char *column) {
+  return ls_table_field (csv, row, LS_TABLE_COLLECTIVE, column);
 }
 
 /* A name or alias of the preset stands in the text of the fabric. */
@@ -75,7 +81,7 @@ static void read_adapters (const char *fabric, Job *job) {
 
 static gboolean whole (const LsCsv *csv, guint row, const char *column, double fallback,
                        double *out) {
-  const char *field = ls_csv_field (csv, row, column);
+  const char *field = text (csv, row, column);
 
   *out = fallback;
   return !*field ? fallback > 0 : ls_number_parse (field, out) && *out >= 1 && *out <= 1e15;
@@ -91,14 +97,14 @@ static gboolean read_operation (const char *word, LsCollectiveOp *op) {
 }
 
 static char *read_job (const LsCsv *csv, guint row, Job *job) {
-  g_autofree char *fabric = g_ascii_strdown (ls_csv_field (csv, row, "fabric"), -1);
-  const LsAccelerator *gpu = ls_accelerator_for_text (ls_csv_field (csv, row, "gpu"));
+  g_autofree char *fabric = g_ascii_strdown (text (csv, row, "fabric"), -1);
+  const LsAccelerator *gpu = ls_accelerator_for_text (text (csv, row, "gpu"));
   double ranks, nodes, per_node, bytes;
 
   if (!gpu)
-    return g_strdup_printf ("gpu '%s' is not in the catalogue", ls_csv_field (csv, row, "gpu"));
-  if (!read_operation (ls_csv_field (csv, row, "collective"), &job->descriptor.op))
-    return g_strdup_printf ("collective '%s' is not known", ls_csv_field (csv, row, "collective"));
+    return g_strdup_printf ("gpu '%s' is not in the catalogue", text (csv, row, "gpu"));
+  if (!read_operation (text (csv, row, "collective"), &job->descriptor.op))
+    return g_strdup_printf ("collective '%s' is not known", text (csv, row, "collective"));
   if (!whole (csv, row, "ranks", 0, &ranks) || !whole (csv, row, "nodes", 1, &nodes) ||
       !whole (csv, row, "gpus_per_node", ranks / nodes, &per_node) ||
       !whole (csv, row, "size_bytes", 0, &bytes))
@@ -187,7 +193,7 @@ void ls_predict_collective (LsPrediction *out, const LsCsv *csv, guint row,
   if (how->dry)
     return;
   out->quantities[0].quantity = column;
-  if (!ls_number_parse (ls_csv_field (csv, row, column), &out->quantities[0].measured) ||
+  if (!ls_number_parse (text (csv, row, column), &out->quantities[0].measured) ||
       out->quantities[0].measured <= 0) {
     out->skipped = g_strdup_printf ("%s is not stated", column);
     return;

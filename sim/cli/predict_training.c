@@ -6,6 +6,7 @@
 #include "base/quantity.h"
 #include "cli/predict.h"
 #include "cli/step_time.h"
+#include "cli/table_columns.h"
 #include "cli/training_row.h"
 
 /* One setting of what the row leaves open, and what came of it. */
@@ -221,16 +222,14 @@ static void add_quantity (LsPrediction *out, const char *quantity, double measur
 
 static void add_quantities (LsPrediction *out, const LsCsv *csv, guint number,
                             const GArray *settings, const Setting *best, const LsTrainingRow *row) {
-  static const char *const quantities[] = {"step_time_s", "tokens_per_s_per_gpu", "tflops_per_gpu",
-                                           "mfu_pct", "peak_mem_gb"};
-
-  for (guint i = 0; i < G_N_ELEMENTS (quantities); i++) {
+  for (const LsTableColumn *c = ls_table_columns (LS_TABLE_TRAINING); c->name != NULL; c++) {
     double measured;
 
-    if (!ls_number_parse (ls_csv_field (csv, number, quantities[i]), &measured) || measured <= 0)
+    if (c->use != LS_COLUMN_MEASURED ||
+        !ls_number_parse (ls_csv_field (csv, number, c->name), &measured) || measured <= 0)
       continue;
-    add_quantity (out, quantities[i], measured, settings, best, row);
-    if (g_str_equal (quantities[i], "step_time_s"))
+    add_quantity (out, c->name, measured, settings, best, row);
+    if (g_str_equal (c->name, "step_time_s"))
       out->measured_mfu =
           best->model_flops / measured / (double) row->gpus / best->peak_flops_per_s;
   }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/quantity.h"
 #include "cli/release.h"
+#include "cli/table_columns.h"
 
 typedef struct {
   const LsCsv *csv;
@@ -15,7 +16,7 @@ typedef struct {
 } Reader;
 
 static const char *text (const Reader *reader, const char *column) {
-  return ls_csv_field (reader->csv, reader->row, column);
+  return ls_table_field (reader->csv, reader->row, LS_TABLE_TRAINING, column);
 }
 
 /* Does the column's text contain the word, whatever its case? */
@@ -655,22 +656,6 @@ gboolean ls_training_row_read (LsTrainingRow *out, const LsCsv *csv, guint row, 
   /* What follows is meant by both. */
   return model && hardware && read_layout (&reader, out, error) &&
          read_batch (&reader, out, error) && read_recompute (&reader, out, error);
-}
-
-/* What every table of training runs has; sizes may be left to the model's name. */
-gboolean ls_training_table (const LsCsv *csv, char **missing) {
-  g_autoptr (GString) names = g_string_new (NULL);
-  static const char *const columns[] = {"row_id", "gpu",          "gpus",   "seq",    "tp",
-                                        "pp",     "global_batch", "layers", "hidden", "heads"};
-  const guint n = G_N_ELEMENTS (columns) - (ls_csv_column (csv, "model") >= 0 ? 3 : 0);
-
-  for (guint i = 0; i < n; i++)
-    if (ls_csv_column (csv, columns[i]) < 0)
-      g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", columns[i]);
-  if (names->len == 0)
-    return TRUE;
-  *missing = g_string_free (g_steal_pointer (&names), FALSE);
-  return FALSE;
 }
 
 GArray *ls_training_row_micro_batches (const LsTrainingRow *row) {

@@ -83,8 +83,6 @@ typedef struct {
   double peak_tflops; /* the denominator of mfu_pct; 0 not stated */
 } LsTrainingRow;
 
-/* TRUE when the table has the columns of training rows; else *missing names those that it lacks (transfer full). */
-gboolean ls_training_table (const LsCsv *csv, char **missing);
 /* Sets @error with all reasons that there are, joined by semicolons. */
 gboolean ls_training_row_read (LsTrainingRow *out, const LsCsv *csv, guint row, GError **error);
 /* TRUE when its model is a mixture of experts. */

@@ -11,6 +11,7 @@
 #include "cli/json.h"
 #include "cli/predict.h"
 #include "cli/progress.h"
+#include "cli/table_columns.h"
 
 /* Rows that a note names. */
 #define TOO_LARGE_SHOWN 5
@@ -19,6 +20,8 @@ static const LsOption options[] = {
     {"row", 0, LS_OPTION_STRING, "ROW_ID", "only this row", NULL},
     {"scenario", 0, LS_OPTION_FLAG, NULL, "print the scenario of each row instead of simulating it",
      NULL},
+    {"columns", 0, LS_OPTION_FLAG, NULL,
+     "print the columns that are read, as CSV or with --json, and stop", NULL},
     {"whole", 0, LS_OPTION_FLAG, NULL,
      "simulate every micro-batch of long steps, instead of extending shorter ones", NULL},
     {NULL, 0, LS_OPTION_FLAG, NULL, NULL, NULL},
@@ -302,7 +305,15 @@ static char *output_text (const GPtrArray *tables, gboolean as_json, gboolean sc
   return g_string_free (out, FALSE);
 }
 
+static int print_columns (LsCli *cli, GError **error) {
+  g_autofree char *text = ls_table_columns_text (cli->json);
+
+  return ls_cli_write (cli, text, error) ? 0 : 2;
+}
+
 static int run_validate (LsCli *cli, GError **error) {
+  if (ls_args_has (cli->args, "columns"))
+    return print_columns (cli, error);
   const GPtrArray *given = ls_args_positional (cli->args);
   g_autoptr (GPtrArray) paths =
       given->len > 0 ? g_ptr_array_ref ((GPtrArray *) given) : shipped_tables (error);
@@ -365,7 +376,8 @@ const LsCommand ls_command_validate = {
         "used.",
     .examples = "how good are we on the shipped tables\tlockstep validate > errors.csv\n"
                 "your own measurements\tlockstep validate mine.csv --json\n"
-                "what a row is taken to mean\tlockstep validate --row llmf-84 --scenario\n",
+                "what a row is taken to mean\tlockstep validate --row llmf-84 --scenario\n"
+                "which columns a table may have\tlockstep validate --columns\n",
     .positional = "@file",
     .options = options,
     .run = run_validate,

@@ -40,6 +40,21 @@ cp out scenario.yaml
 run 0 check scenario.yaml
 run 2 validate table.csv --row nothing
 
+# The columns: every column that the readers name is listed (they abort otherwise), and every one listed is read.
+run 0 validate --columns
+[ "$(head -n 1 out)" = "table,column,use,meaning" ] || fail "the head line is $(head -n 1 out)"
+for column in $(sed 1d out | cut -d, -f2,3 | grep ',input$' | cut -d, -f1 | sort -u); do
+  grep -q "\"$column\"" "$SOURCE_DIR"/sim/cli/training_row.c "$SOURCE_DIR"/sim/cli/predict*.c ||
+    fail "column $column is listed and no reader asks for it"
+done
+says out "training,step_time_s,measured"
+says out "collectives,size_bytes,required"
+run 0 validate --columns --json
+is_json
+echo 'collective,gpu,ranks,oop_time_us' >lacks.csv
+run 2 validate lacks.csv
+says err "no table of collectives (it lacks the column size_bytes)"
+
 # A long step extended from two short ones agrees with the whole one within a thousandth.
 run 0 validate table.csv --row pipeline
 short=$(sed -n 2p out | cut -d, -f5)
