@@ -53,7 +53,7 @@ LsMemoryPeak ls_memory_actions (const LsWorkload *workload, guint device,
   const LsPipelineSize size = ls_pipeline_size (workload);
   Count count = {0};
 
-  if (pipeline->shape == LS_SHAPE_LINE && !pipeline->splits)
+  if (pipeline->shape == LS_SHAPE_LINE && !pipeline->splits && !size.paired)
     return simple (workload, device, walks);
   g_autoptr (GArray) actions = ls_pipeline_actions (pipeline, &size, device);
   for (guint i = 0; i < actions->len; i++) {

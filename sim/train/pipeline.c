@@ -26,14 +26,15 @@ const LsPipeline *ls_pipeline_of (const LsWorkload *workload) {
 LsPipelineSize ls_pipeline_size (const LsWorkload *workload) {
   return (LsPipelineSize){.devices = workload->layout.pipeline,
                           .virtual_stages = MAX (workload->virtual_stages, 1),
-                          .microbatches = workload->microbatches};
+                          .microbatches = workload->microbatches,
+                          .paired = ls_workload_pairs (workload)};
 }
 
 /* Lists of actions are held in memory. */
 #define LARGEST_LIST 1000000
 
 const char *ls_pipeline_fault (const LsPipeline *pipeline, const LsPipelineSize *size) {
-  if (pipeline->shape == LS_SHAPE_LINE && !pipeline->splits)
+  if (pipeline->shape == LS_SHAPE_LINE && !pipeline->splits && !size->paired)
     return NULL;
   if (size->microbatches * ls_pipeline_n_parts (pipeline, size) > LARGEST_LIST)
     return "needs at most a million forwards per device and step";

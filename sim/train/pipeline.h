@@ -32,7 +32,7 @@ typedef enum {
   LS_ACTION_BACKWARD, /* input and weight gradients */
   LS_ACTION_INPUT,    /* input gradients only */
   LS_ACTION_WEIGHT,   /* weight gradients only */
-  LS_ACTION_PAIR,     /* a forward and a backward that begin and end together (DualPipe) */
+  LS_ACTION_PAIR,     /* a forward and a backward that begin and end together */
 } LsActionKind;
 
 typedef struct {
@@ -48,6 +48,8 @@ typedef struct {
 typedef struct {
   guint devices, virtual_stages;
   gint64 microbatches;
+  gboolean
+      paired; /* 1F1B of one device, interleaved 1F1B: a forward and a backward begin and end together */
 } LsPipelineSize;
 
 typedef struct {

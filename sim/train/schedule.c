@@ -10,6 +10,8 @@
 /* Schedules whose programs are written from a list of actions. */
 #define OF_ACTIONS(id, word, text) \
   { .kind = LS_SCHEDULE_##id, .name = word, .summary = text, .build = ls_actions_build }
+static const LsSchedule paired =
+    OF_ACTIONS (1F1B, "1f1b", "a forward beside the backward of the micro-batch before it");
 static const LsSchedule interleaved = OF_ACTIONS (
     INTERLEAVED, "interleaved-1f1b", "1F1B over several stages per device: a bubble 1/v as long");
 static const LsSchedule zb_h1 =
@@ -45,8 +47,10 @@ const LsSchedule *ls_schedule_get (guint i) {
 
 const LsSchedule *ls_schedule_of (const LsWorkload *workload) {
   /* A single stage accumulates gradients: one forward, one backward, so that the activations of one
-   * micro-batch are live. */
-  return workload->layout.pipeline == 1 ? &ls_schedule_1f1b : schedules[workload->schedule];
+   * micro-batch are live; of two, where they run in pairs. */
+  if (workload->layout.pipeline > 1)
+    return schedules[workload->schedule];
+  return ls_workload_pairs (workload) ? &paired : &ls_schedule_1f1b;
 }
 
 gboolean ls_builder_has_next (const LsBuilder *builder) {

@@ -40,7 +40,7 @@ LsWorkload *ls_workload_new_default (LsModel *model, guint ranks) {
   workload->seq_len = model->kind == LS_MODEL_TRANSFORMER ? model->transformer.max_seq : 1;
   workload->schedule = LS_SCHEDULE_1F1B;
   workload->virtual_stages = 1;
-  workload->post_validation = workload->expert_overlap = TRUE;
+  workload->post_validation = TRUE;
   workload->zero =
       (LsZero){.overlap = TRUE, .bucket_bytes = 200000000, .prefetch = 1, .overlap_gather = -1};
   workload->recompute = (LsRecompute){.every = 1, .layers = G_MAXINT64};
@@ -486,6 +486,14 @@ gboolean ls_workload_context_waits (const LsWorkload *workload) {
   return workload->context_overlap == LS_CONTEXT_OVERLAP_NONE ||
          (workload->context_overlap == LS_CONTEXT_OVERLAP_AUTO &&
           workload->software->context_waits);
+}
+
+gboolean ls_workload_pairs (const LsWorkload *workload) {
+  const gboolean may =
+      workload->layout.pipeline == 1 || workload->schedule == LS_SCHEDULE_INTERLEAVED;
+
+  return may && workload->expert_overlap && workload->layout.expert > 1 &&
+         workload->zero.stage < 2 && !workload->recompute.offload;
 }
 
 const char *ls_tensor_overlap_name (LsTensorOverlap overlap) {

@@ -96,9 +96,9 @@ typedef struct {
   gint64 *microbatches_of;          /* by data rank, where they differ; NULL: all as above */
   gint64 seq_len;                   /* tokens per sample; 1 for models without tokens */
   gboolean sequence_parallel;
-  LsTensorOverlap tensor_overlap;   /* with layout.tensor > 1 */
-  gboolean expert_overlap;          /* pairs of DualPipe hide the experts' all-to-alls */
-  LsContextKind context_kind;       /* with layout.context > 1 */
+  LsTensorOverlap tensor_overlap; /* with layout.tensor > 1 */
+  gboolean expert_overlap;    /* a forward and a backward hide each other's all-to-alls of tokens */
+  LsContextKind context_kind; /* with layout.context > 1 */
   LsContextOverlap context_overlap; /* of a ring */
   LsScheduleKind schedule;
   guint virtual_stages;     /* stages per device of interleaved 1F1B; 0 and 1: one */
@@ -181,6 +181,8 @@ double ls_workload_model_flops (const LsWorkload *workload);
 /* Format and dense peak against which MFU is counted, per GPU. */
 double ls_workload_peak_flops_per_s (const LsWorkload *workload, const LsAccelerator *accelerator);
 
+/* Does 1F1B (of one stage per device, or of several interleaved) run in pairs of a forward and a backward? */
+gboolean ls_workload_pairs (const LsWorkload *workload);
 const char *ls_share_name (LsShare share);
 const char *ls_offload_name (LsOffload offload);
 const char *ls_context_kind_name (LsContextKind kind);

@@ -329,13 +329,14 @@ const LsConfigKey ls_workload_keys[] = {
      .meaning = "ranks that split each expert; auto: as parallel.tensor"},
     {.path = W "parallel.expert_overlap",
      .type = LS_CONFIG_BOOLEAN,
-     .default_text = "true",
-     .source = "DeepSeek-V3 technical report (arXiv 2412.19437), section 3.2.1: the point of it",
-     .when = "only with schedule dualpipe or dualpipev, experts on several ranks and zero.stage 0 "
-             "or 1",
-     .meaning = "a forward and a backward that DualPipe pairs run as one block, in which each "
-                "computes while the other's tokens travel to experts and back; false: one after "
-                "the other"},
+     .source = "DeepSeek-V3 technical report (arXiv 2412.19437), section 3.2.1; Megatron-Core, "
+               "overlap_moe_expert_parallel_comm",
+     .when = "only with schedule dualpipe, dualpipev or interleaved-1f1b or on one stage, experts "
+             "on several ranks and zero.stage 0 or 1",
+     .meaning = "a forward and a backward run as one block, in which each computes while the "
+                "other's tokens travel to experts and back: DualPipe's pairs, or 1F1B's, which "
+                "then warms up with one forward more; false: one after the other; if not given "
+                "true with dualpipe and dualpipev"},
     {.path = W "parallel.virtual_stages",
      .type = LS_CONFIG_INTEGER,
      .minimum = 1,

@@ -46,14 +46,17 @@ static void read_tensor_overlap (LsWorkloadReader *r) {
   }
 }
 
-/* Only DualPipe's pairs have something to hide tokens behind. */
+/* Only a forward and a backward that make a pair have something to hide tokens behind. */
 static void read_expert_overlap (LsWorkloadReader *r) {
   const char *const path = W "parallel.expert_overlap";
   LsWorkload *w = r->workload;
+  const gboolean dual = w->schedule == LS_SCHEDULE_DUALPIPE || w->schedule == LS_SCHEDULE_DUALPIPEV;
 
-  w->expert_overlap = ls_config_get_bool (r->config, path);
-  if (w->schedule != LS_SCHEDULE_DUALPIPE && w->schedule != LS_SCHEDULE_DUALPIPEV)
-    ls_reader_no_effect (r, path, "only schedules dualpipe and dualpipev run pairs");
+  w->expert_overlap = ls_reader_has (r, path) ? ls_config_get_bool (r->config, path) : dual;
+  if (!dual && w->schedule != LS_SCHEDULE_INTERLEAVED && w->layout.pipeline > 1)
+    ls_reader_no_effect (r, path,
+                         "only schedules interleaved-1f1b, dualpipe and dualpipev run pairs, and "
+                         "any on one stage");
   else if (w->layout.expert == 1)
     ls_reader_no_effect (r, path, "experts are not on several ranks (parallel.expert is 1)");
   else if (w->zero.stage >= 2)

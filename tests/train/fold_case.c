@@ -261,7 +261,8 @@ FoldCase fold_random (guint64 seed) {
       .input = ls_random_below (&random, 4) == 0,
       .straggler = -1,
       .factor = 1.5};
-  const LsPipelineSize size = {test.pipeline, 1, test.microbatches};
+  const LsPipelineSize size = {
+      .devices = test.pipeline, .virtual_stages = 1, .microbatches = test.microbatches};
   const guint stages = ls_pipeline_n_stages (ls_pipeline_get (test.schedule), &size);
   if (ls_pipeline_fault (ls_pipeline_get (test.schedule), &size) != NULL || 24 % stages != 0)
     test.schedule = LS_SCHEDULE_1F1B; /* not for this size */

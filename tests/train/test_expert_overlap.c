@@ -1,4 +1,5 @@
-/* DualPipe's pairs as one block: what is hidden of the experts' all-to-alls, and that nothing else changes. */
+/* Pairs of a forward and a backward as one block, DualPipe's and 1F1B's: what is hidden of the experts' all-to-alls, and
+ * that nothing else changes. */
 #include <check.h>
 
 #include "harness.h"
@@ -13,11 +14,18 @@ typedef struct {
   gint64 end_ps;
 } Outcome;
 
+static void set_pairs (LsWorkload *workload, LsScheduleKind kind, gboolean overlap) {
+  test_set_schedule (workload, kind, kind == LS_SCHEDULE_INTERLEAVED ? 2 : 1);
+  workload->layout.expert = 2;
+  workload->expert_overlap = overlap;
+}
+
 /* Two replicas that are each other's expert ranks; an all-to-all takes `exchange_ps`, messages between stages
  * nothing. */
 static Outcome run_with (LsScheduleKind kind, guint p, gint64 m, gint64 exchange_ps,
                          gboolean overlap) {
-  const guint stages = kind == LS_SCHEDULE_DUALPIPEV ? 2 * p : p;
+  const gboolean twice = kind == LS_SCHEDULE_DUALPIPEV || kind == LS_SCHEDULE_INTERLEAVED;
+  const guint stages = twice ? 2 * p : p;
   LsWorkload *workload = test_workload (1, 2, p, LAYERS * stages, m);
   /* Half of its bytes leave a rank, at a byte per picosecond. */
   const TestLayer layer = {.forward_ps = 2 * HALF_PS,
@@ -27,11 +35,9 @@ static Outcome run_with (LsScheduleKind kind, guint p, gint64 m, gint64 exchange
   const TestNet net = {.bytes_per_s = 1e12};
   Outcome outcome = {0};
 
-  test_set_schedule (workload, kind, 1);
-  workload->layout.expert = 2;
+  set_pairs (workload, kind, overlap);
   workload->model->kind = LS_MODEL_TRANSFORMER; /* of which the harness asks for experts alone */
   workload->model->transformer.experts.count = 2;
-  workload->expert_overlap = overlap;
   workload->steps = 1;
   g_autoptr (TestRun) run = test_run (workload, &layer, &net);
   for (guint device = 0; device < p; device++)
@@ -49,7 +55,7 @@ static Counts count (LsScheduleKind kind, guint p, gint64 m, guint device) {
   LsWorkload *workload = test_workload (1, 2, p, 2 * p, m);
   Counts counts = {0};
 
-  test_set_schedule (workload, kind, 1);
+  set_pairs (workload, kind, TRUE);
   const LsPipelineSize size = ls_pipeline_size (workload);
   g_autoptr (GArray) actions = ls_pipeline_actions (ls_pipeline_of (workload), &size, device);
   for (guint i = 0; i < actions->len; i++) {
@@ -66,10 +72,10 @@ static const struct {
   LsScheduleKind kind;
   guint p;
   gint64 m;
-} cases[] = {{LS_SCHEDULE_DUALPIPE, 2, 8},
-             {LS_SCHEDULE_DUALPIPE, 4, 12},
-             {LS_SCHEDULE_DUALPIPEV, 2, 9},
-             {LS_SCHEDULE_DUALPIPEV, 4, 16}};
+} cases[] = {{LS_SCHEDULE_DUALPIPE, 2, 8},    {LS_SCHEDULE_DUALPIPE, 4, 12},
+             {LS_SCHEDULE_DUALPIPEV, 2, 9},   {LS_SCHEDULE_DUALPIPEV, 4, 16},
+             {LS_SCHEDULE_1F1B, 1, 8},        {LS_SCHEDULE_INTERLEAVED, 2, 8},
+             {LS_SCHEDULE_INTERLEAVED, 4, 12}};
 
 START_TEST (pairs_hide_all_that_is_shorter_than_compute)
 /* An all-to-all of c <= the kernel that the other computes meanwhile is hidden whole in a pair, so that what is

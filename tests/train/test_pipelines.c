@@ -31,7 +31,7 @@ static LsWorkload *workload_of (LsScheduleKind kind, guint p, guint v, gint64 m)
 }
 
 static gboolean is_legal (LsScheduleKind kind, guint p, guint v, gint64 m) {
-  const LsPipelineSize size = {p, v, m};
+  const LsPipelineSize size = {p, v, m, FALSE};
 
   return ls_pipeline_fault (ls_pipeline_get (kind), &size) == NULL &&
          (v == 1 || kind == LS_SCHEDULE_INTERLEAVED);
@@ -140,11 +140,13 @@ static gboolean list_run (List *l) {
   return all;
 }
 
-static List *list_new (LsScheduleKind kind, guint p, guint v, gint64 m, Times times) {
+static List *list_of (LsScheduleKind kind, LsPipelineSize size, Times times) {
+  const guint p = size.devices;
+  const gint64 m = size.microbatches;
   List *l = g_new0 (List, 1);
 
   l->pipeline = ls_pipeline_get (kind);
-  l->size = (LsPipelineSize){p, v, m};
+  l->size = size;
   l->stages = ls_pipeline_n_stages (l->pipeline, &l->size);
   l->parts = ls_pipeline_n_parts (l->pipeline, &l->size);
   l->times = times;
@@ -159,6 +161,11 @@ static List *list_new (LsScheduleKind kind, guint p, guint v, gint64 m, Times ti
   for (guint d = 0; d < p; d++)
     l->actions[d] = ls_pipeline_actions (l->pipeline, &l->size, d);
   return l;
+}
+
+static List *list_new (LsScheduleKind kind, guint p, guint v, gint64 m, Times times) {
+  return list_of (kind, (LsPipelineSize){.devices = p, .virtual_stages = v, .microbatches = m},
+                  times);
 }
 
 static void list_free (List *l) {
@@ -311,6 +318,45 @@ START_TEST (orders_are_complete_and_never_block)
 }
 END_TEST
 
+/* All that is asked of an order. */
+static void check_order (List *l) {
+  const guint p = l->size.devices;
+
+  for (guint d = 0; d < p; d++) {
+    check_counts (l, d);
+    check_loops (l->actions[d]);
+    for (guint back = 0; back < 2 && p > 1; back++) {
+      check_messages (l, d, 1, back == 0);
+      if (p > 2)
+        check_messages (l, d, -1, back == 0);
+    }
+  }
+  ck_assert_msg (list_run (l), "blocks with p %u, v %u, m %d", p, l->size.virtual_stages,
+                 (int) l->size.microbatches);
+}
+
+START_TEST (pairs_are_complete_and_never_block)
+/* 1F1B in pairs, on one device and interleaved: as many pairs as forwards that follow the warm-up, T - w - 1 of T. */
+{
+  for (guint p = 1; p <= 8; p++)
+    for (guint v = 1; v <= 3; v++)
+      for (gint64 m = p; m <= 32; m += p) {
+        const LsPipelineSize size = {p, v, m, TRUE};
+        const gboolean ring = p > 1;
+        if (!ring && v > 1)
+          continue;
+        g_autoptr (List) l =
+            list_of (ring ? LS_SCHEDULE_INTERLEAVED : LS_SCHEDULE_1F1B, size, equal);
+        check_order (l);
+        const gint64 warm = 2 * ((gint64) p - 1) + ((gint64) v - 1) * p + 1;
+        gint64 pairs = 0;
+        for (guint i = 0; i < l->actions[0]->len; i++)
+          pairs += g_array_index (l->actions[0], LsAction, i).kind == LS_ACTION_PAIR;
+        ck_assert_int_eq (pairs, MAX (m * v - warm, 0));
+      }
+}
+END_TEST
+
 START_TEST (long_lists_become_short_programs)
 /* 1,000 micro-batches take no more code than 100, but for the odd ends of loops. */
 {
@@ -319,7 +365,8 @@ START_TEST (long_lists_become_short_programs)
   guint length[2];
 
   for (guint k = 0; k < 2; k++) {
-    const LsPipelineSize size = {p, v, k == 0 ? 96 : 1000};
+    const LsPipelineSize size = {
+        .devices = p, .virtual_stages = v, .microbatches = k == 0 ? 96 : 1000};
     g_autoptr (GArray) actions = ls_pipeline_actions (ls_pipeline_get (kind), &size, 3);
     g_autoptr (GArray) code = ls_action_loops (actions);
     length[k] = code->len;
@@ -627,6 +674,7 @@ int main (void) {
   tcase_set_timeout (tcase, 300);
   tcase_add_loop_test (tcase, orders_are_complete_and_never_block, 0, n);
   tcase_add_loop_test (tcase, long_lists_become_short_programs, 0, n);
+  tcase_add_test (tcase, pairs_are_complete_and_never_block);
   tcase_add_test (tcase, interleaved_idles_a_vth);
   tcase_add_loop_test (tcase, any_times_as_the_list_schedule, 0, n);
   tcase_add_test (tcase, zb_h1_idles_a_third);
