@@ -273,20 +273,6 @@ LsOp ls_builder_collective (LsBuilder *builder, const char *name, LsCollectiveOp
   return op;
 }
 
-gint64 ls_builder_gather_bytes (const LsBuilder *builder, gint64 parameters) {
-  return (gint64) ((double) parameters *
-                   ls_precision_gather_size (&builder->spec->workload->precision));
-}
-
-gint64 ls_builder_updated_bytes (const LsBuilder *builder, gint64 parameters, gint64 narrow) {
-  const LsPrecision *precision = &builder->spec->workload->precision;
-
-  if (!precision->narrow.used || !precision->narrow.gathered)
-    return ls_builder_gather_bytes (builder, parameters);
-  return ls_builder_gather_bytes (builder, MIN (narrow, parameters)) +
-         MAX (parameters - narrow, 0) * ls_format_bytes (precision->compute);
-}
-
 gint64 ls_builder_reduce_bytes (const LsBuilder *builder, gint64 parameters) {
   return parameters * ls_format_bytes (builder->spec->workload->precision.communication);
 }

@@ -153,11 +153,7 @@ LsOp ls_builder_kernel (LsBuilder *builder, const char *name, LsKind kind, LsPha
                         const LsKernelCost *cost);
 LsOp ls_builder_collective (LsBuilder *builder, const char *name, LsCollectiveOp collective,
                             gint64 bytes, LsSlot slot, LsAxis axis, LsPart part);
-/* Bytes per element of what is gathered and of what is reduced. */
-gint64 ls_builder_gather_bytes (const LsBuilder *builder, gint64 parameters);
-/* The same of updated parameters, `narrow` of which are of linear maps: where those alone are kept narrow, the others
- * (embedding, head, norms) travel as they are. */
-gint64 ls_builder_updated_bytes (const LsBuilder *builder, gint64 parameters, gint64 narrow);
+/* Bytes of so many gradients while they are reduced. */
 gint64 ls_builder_reduce_bytes (const LsBuilder *builder, gint64 parameters);
 /* Bytes of gradients that stages 0 and 1 reduce together in the part that is being written; G_MAXINT64: all. */
 gint64 ls_builder_bucket_bytes (const LsBuilder *builder);

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "train/gather_depth.h"
+#include "train/gathered_bytes.h"
 #include "train/offload_program.h"
 
 struct LsGatherState {
@@ -43,25 +44,10 @@ LsOp ls_gather_op (LsBuilder *builder, gint64 bytes, gboolean experts) {
 }
 
 /* Bytes of a layer that are gathered. */
-static LsShared bytes_of (const LsBuilder *builder, gint64 dense, gint64 experts) {
-  const LsShared shared = ls_builder_moved (builder, LS_OFFLOAD_PARAMETERS, dense, experts);
-
-  return (LsShared){ls_builder_gather_bytes (builder, shared.dense),
-                    ls_builder_gather_bytes (builder, shared.experts)};
-}
-
-/* The same with what is not trained, in the narrower of the formats that it is stored and gathered in. */
 static LsShared layer_bytes (const LsBuilder *builder, const LsLayerPlan *plan) {
-  const LsPrecision *p = &builder->spec->workload->precision;
-  const gint64 maps = plan->frozen_map_parameters;
-  const LsShared all = bytes_of (builder, plan->parameters + plan->frozen_parameters - maps,
-                                 plan->expert_parameters);
-  const LsShared frozen =
-      ls_builder_moved (builder, LS_OFFLOAD_PARAMETERS, maps, plan->frozen_expert_parameters);
-  const double size = ls_precision_frozen_gather_size (p);
+  const LsGatheredBytes all = ls_gathered_bytes (plan, &builder->spec->workload->precision);
 
-  return (LsShared){all.dense + (gint64) ((double) frozen.dense * size),
-                    all.experts + (gint64) ((double) frozen.experts * size)};
+  return ls_builder_moved (builder, LS_OFFLOAD_PARAMETERS, all.dense, all.experts);
 }
 
 /* Values with one scale of 4 bytes, of int8 parameters. RECALLED: DeepSpeed's CUDAQuantizer (groups below 8000 values,
@@ -202,9 +188,10 @@ LsShared ls_gather_updated_bytes (const LsBuilder *builder, gint64 dense, gint64
   /* Experts are linear maps. */
   const gint64 of_experts = MIN (narrow, experts);
   const LsShared shared = ls_builder_shared (builder, dense, experts);
+  const LsPrecision *precision = &builder->spec->workload->precision;
 
-  return (LsShared){n * ls_builder_updated_bytes (builder, shared.dense, narrow - of_experts),
-                    n * ls_builder_updated_bytes (builder, shared.experts, of_experts)};
+  return (LsShared){n * ls_precision_gathered_bytes (precision, shared.dense, narrow - of_experts),
+                    n * ls_precision_gathered_bytes (precision, shared.experts, of_experts)};
 }
 
 static LsShared stage_bytes (const LsBuilder *builder) {

@@ -19,6 +19,7 @@
 #include "train/activation_offload.h"
 #include "train/deepspeed_memory.h"
 #include "train/gather_depth.h"
+#include "train/gathered_bytes.h"
 #include "train/memory_actions.h"
 
 /* Peak reserved / peak allocated: the median over 12 runs of Megatron-LM on 8 B200 that print both (1.03;
@@ -133,9 +134,7 @@ static LsMemoryBuffers buffers_of (const LsWorkload *workload, const LsStage *st
   buffers.by_layer = zero->stage == 3 || moved;
   if (zero->stage == 3) {
     if (ls_workload_gathers (workload))
-      buffers.gather_bytes = (gint64) ls_precision_gather_size (&workload->precision);
-    buffers.frozen_share = ls_precision_frozen_gather_size (&workload->precision) /
-                           ls_precision_gather_size (&workload->precision);
+      buffers.gathers = &workload->precision;
     buffers.gathered_layers = ls_gather_depth (workload, stage);
   }
   return buffers;
@@ -187,12 +186,14 @@ static gboolean has_root (const LsWorkload *workload) {
          (ls_workload_shards (workload) > 1 || workload->zero.offload == LS_OFFLOAD_PARAMETERS);
 }
 
-static gint64 gathered_size (const LsWorkload *workload, gint64 parameters) {
-  return parameters * (gint64) ls_precision_gather_size (&workload->precision);
-}
-
 gint64 ls_memory_root (const LsWorkload *workload, const LsStage *stage) {
-  return has_root (workload) ? gathered_size (workload, stage->root_parameters) : 0;
+  gint64 bytes = 0;
+
+  for (guint i = 0; has_root (workload) && i < stage->n_runs; i++)
+    if (stage->runs[i].plan->is_root)
+      bytes += ls_gathered_bytes (stage->runs[i].plan, &workload->precision).dense *
+               stage->runs[i].count;
+  return bytes;
 }
 
 /* Logits of a micro-batch in the compute format, where the stage has the head. */
@@ -212,9 +213,8 @@ gint64 ls_memory_apart (const LsWorkload *workload, const LsStage *stage) {
 
   for (guint i = 0; has_root (workload) && i < stage->n_runs; i++)
     if (stage->runs[i].is_block)
-      largest =
-          MAX (largest, stage->runs[i].plan->parameters + stage->runs[i].plan->frozen_parameters);
-  bytes += gathered_size (workload, largest);
+      largest = MAX (largest, ls_gathered_bytes (stage->runs[i].plan, &workload->precision).dense);
+  bytes += largest;
   if (workload->software->loss_keeps == LS_LOSS_LOG_SOFTMAX)
     bytes += narrow_logits (workload, stage);
   return bytes;

@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "train/chunk.h"
+#include "train/gathered_bytes.h"
 #include "train/pipeline.h"
 
 typedef struct {
@@ -15,9 +16,9 @@ typedef struct {
   LsMemoryWalk *walk;
   LsMemoryPeak *peak;      /* of what is walked through */
   LsActionKind half;       /* of the backward: BACKWARD (all of it), INPUT, WEIGHT */
-  GArray *units;           /* gint64 parameters, in order of gathering */
+  GArray *units;           /* gint64 bytes, in order of gathering */
   gboolean dense, experts; /* see LsMemoryBuffers */
-  double frozen_share;
+  const LsPrecision *gathers;
   gboolean listing;
   guint unit;          /* the next of them */
   guint forward_units; /* of the forward pass */
@@ -39,26 +40,26 @@ static gint64 shared (const Walker *w, const LsLayerPlan *plan) {
   return (w->dense ? plan->parameters : 0) + (w->experts ? plan->expert_parameters : 0);
 }
 
-/* What is gathered of it, frozen ones of maps counted by their share. */
+/* Bytes that are gathered of it. */
 static gint64 gathered (const Walker *w, const LsLayerPlan *plan) {
-  const gint64 maps = plan->frozen_map_parameters;
-  const double dense = (double) maps * w->frozen_share + (double) (plan->frozen_parameters - maps);
-  const double experts = (double) plan->frozen_expert_parameters * w->frozen_share;
+  if (w->gathers == NULL)
+    return 0;
+  const LsGatheredBytes bytes = ls_gathered_bytes (plan, w->gathers);
 
-  return shared (w, plan) + (w->dense ? (gint64) dense : 0) + (w->experts ? (gint64) experts : 0);
+  return (w->dense ? bytes.dense : 0) + (w->experts ? bytes.experts : 0);
 }
 
 /* A layer is gathered, and those ahead of it. */
 static void gather (Walker *w, const LsLayerPlan *plan) {
-  const gint64 parameters = plan->is_root ? 0 : gathered (w, plan);
+  const gint64 all = gathered (w, plan), bytes = plan->is_root ? 0 : all;
 
-  if (gathered (w, plan) == 0)
+  if (all == 0)
     return;
   if (w->listing)
-    g_array_append_val (w->units, parameters);
+    g_array_append_val (w->units, bytes);
   w->gathered = 0;
   for (guint i = w->unit; i < MIN (w->units->len, w->unit + w->buffers->gathered_layers); i++)
-    w->gathered += g_array_index (w->units, gint64, i) * w->buffers->gather_bytes;
+    w->gathered += g_array_index (w->units, gint64, i);
   w->unit++;
 }
 
@@ -251,7 +252,7 @@ void ls_memory_walk (const LsStage *stage, const LsRecompute *recompute,
 
   count.dense = list.dense = count.buffers->dense;
   count.experts = list.experts = count.buffers->experts;
-  count.frozen_share = list.frozen_share = count.buffers->frozen_share;
+  count.gathers = list.gathers = count.buffers->gathers;
   *walk = (LsMemoryWalk){0};
   walk_once (&list, chunks);
   *walk = (LsMemoryWalk){0};

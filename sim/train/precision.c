@@ -107,6 +107,14 @@ double ls_precision_gather_size (const LsPrecision *precision) {
              : ls_format_bytes (precision->compute);
 }
 
+gint64 ls_precision_gathered_bytes (const LsPrecision *precision, gint64 parameters,
+                                    gint64 narrow) {
+  const gint64 maps = CLAMP (narrow, 0, parameters);
+
+  return (gint64) ((double) maps * ls_precision_gather_size (precision)) +
+         (parameters - maps) * ls_format_bytes (precision->compute);
+}
+
 /* nvfp4 scales its block scales by one number per tensor, so that its largest value is needed first. */
 static gboolean reads_twice (const LsPrecision *precision, LsFormat to) {
   return precision->narrow.recipe == LS_FP8_CURRENT || to == LS_FORMAT_NVFP4;

@@ -105,6 +105,10 @@ double ls_precision_frozen_gather_size (const LsPrecision *precision);
 gboolean ls_precision_expands (const LsPrecision *precision, LsFormat format);
 /* Bytes per element of a parameter of a linear map on its way to the ranks that lack it. */
 double ls_precision_gather_size (const LsPrecision *precision);
+/* Bytes of so many parameters on that way, `narrow` of them (at most all) of linear maps that multiply in a narrow
+ * format: all others (embedding, norms, head) travel in `compute`. source: TransformerEngine, whose modules alone have
+ * Float8Tensors; torchao, float8/fsdp_utils.py (weights of Float8Linear). */
+gint64 ls_precision_gathered_bytes (const LsPrecision *precision, gint64 parameters, gint64 narrow);
 /* Bytes per element that scaling an operand from `from` into `to` moves, with so many copies. */
 double ls_precision_scaling_bytes (const LsPrecision *precision, LsFormat from, LsFormat to,
                                    int copies);

@@ -122,8 +122,6 @@ static void count_parameters (LsStage *stage) {
     stage->frozen_parameters += run->plan->frozen_parameters * run->count;
     stage->frozen_map_parameters += run->plan->frozen_map_parameters * run->count;
     stage->frozen_expert_parameters += run->plan->frozen_expert_parameters * run->count;
-    if (run->plan->is_root)
-      stage->root_parameters += (run->plan->parameters + run->plan->frozen_parameters) * run->count;
     stage->expert_parameters += run->plan->expert_parameters * run->count;
     stage->table_parameters += run->plan->table_parameters * run->count;
     stage->narrow_parameters += run->plan->narrow_parameters * run->count;

@@ -32,7 +32,6 @@ struct LsStage {
   gint64 frozen_parameters; /* the same, not trained, */
   gint64 frozen_map_parameters;    /* of them, what precision.frozen is about, */
   gint64 frozen_expert_parameters; /* and of routed experts */
-  gint64 root_parameters;          /* of them, what stays gathered with ZeRO stage 3 */
   gint64 table_parameters;         /* of embedding tables on it */
   gint64 expert_parameters;        /* of routed experts on it */
   gint64 narrow_parameters;        /* of them, linear maps that multiply in a narrow format, and */

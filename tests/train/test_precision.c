@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "hw/catalogue.h"
+#include "train/gathered_bytes.h"
 #include "train/memory.h"
 
 #define GPT "gpt-22b"
@@ -366,6 +367,54 @@ START_TEST (narrow_products_are_faster) {
 }
 END_TEST
 
+/* Of one block, or of all that is not a block. */
+static gint64 gathered_of (const LsStage *stage, const LsPrecision *precision, gboolean of_block,
+                           gint64 *parameters) {
+  gint64 bytes = 0;
+
+  *parameters = 0;
+  for (guint r = 0; r < stage->n_runs; r++) {
+    const LsLayerRun *run = &stage->runs[r];
+    if (run->is_block != of_block)
+      continue;
+    bytes += ls_gathered_bytes (run->plan, precision).dense * (of_block ? 1 : run->count);
+    *parameters += run->plan->parameters * (of_block ? 1 : run->count);
+  }
+  return bytes;
+}
+
+/* Of what stage 3 gathers of GPT only the linear maps of blocks, 12 h^2 each, are ever narrow: 1 byte in fp8, 9/16 in
+ * nvfp4 (Blackwell). The other 13 h of a block, both tables and the last norm are 2 bytes as they are without it, and so
+ * is all of it where parameters are kept wide or a GPU multiplies in 16 bits. */
+START_TEST (only_linear_maps_are_gathered_narrow) {
+  static const struct {
+    const char *word, *gpu;
+    gboolean kept;
+    double size;
+  } cases[] = {{"fp8", "h100", TRUE, 1},
+               {"fp8", "h100", FALSE, 2},
+               {"fp8", "a100", TRUE, 2},
+               {"nvfp4", "b200", TRUE, 0.5625},
+               {"bf16", "h100", FALSE, 2}};
+  const gint64 maps = 12 * (gint64) H * H;
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (LsWorkload) workload = workload_of (cases[i].word, 3, 8);
+
+    workload->precision.narrow.gathered = cases[i].kept;
+    g_autoptr (LsStage) stage = ls_stage_new (workload, 0, gpu (cases[i].gpu));
+    gint64 of_block, rest;
+    const gint64 narrow = gathered_of (stage, &workload->precision, TRUE, &of_block);
+    const gint64 wide = gathered_of (stage, &workload->precision, FALSE, &rest);
+
+    ck_assert_int_eq (of_block, maps + 13 * (gint64) H);
+    ck_assert_int_eq (narrow, (gint64) ((double) maps * cases[i].size) + 2 * 13 * (gint64) H);
+    ck_assert_int_gt (rest, 0);
+    ck_assert_int_eq (wide, 2 * rest);
+  }
+}
+END_TEST
+
 int main (void) {
   Suite *suite = suite_create ("precision");
   TCase *tests = tcase_create ("precision");
@@ -383,6 +432,7 @@ int main (void) {
   tcase_add_test (tests, updates_move_these_bytes);
   tcase_add_test (tests, moments_of_optimizers);
   tcase_add_test (tests, narrow_products_are_faster);
+  tcase_add_test (tests, only_linear_maps_are_gathered_narrow);
   suite_add_tcase (suite, tests);
   SRunner *runner = srunner_create (suite);
   srunner_run_all (runner, CK_ENV);
