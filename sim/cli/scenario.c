@@ -11,10 +11,19 @@
 #include "train/update_keys.h"
 
 LsConfigSchema *ls_scenario_schema (void) {
-  const LsConfigKey *const tables[] = {ls_config_keys,   ls_cluster_keys,      ls_model_keys,
-                                       ls_workload_keys, ls_update_keys,       ls_stragglers_keys,
-                                       ls_failure_keys,  ls_campaign_keys,     ls_cost_keys,
-                                       ls_learn_keys,    ls_config_later_keys, NULL};
+  const LsConfigKey *const tables[] = {ls_config_keys,
+                                       ls_cluster_keys,
+                                       ls_model_keys,
+                                       ls_precision_keys,
+                                       ls_workload_keys,
+                                       ls_update_keys,
+                                       ls_stragglers_keys,
+                                       ls_failure_keys,
+                                       ls_campaign_keys,
+                                       ls_cost_keys,
+                                       ls_learn_keys,
+                                       ls_config_later_keys,
+                                       NULL};
 
   return ls_config_schema_new (tables);
 }

@@ -8,43 +8,10 @@
 #include "base/error.h"
 #include "base/quantity.h"
 #include "cli/release.h"
-#include "cli/table_columns.h"
-
-typedef struct {
-  const LsCsv *csv;
-  guint row;
-} Reader;
-
-static const char *text (const Reader *reader, const char *column) {
-  return ls_table_field (reader->csv, reader->row, LS_TABLE_TRAINING, column);
-}
-
-/* Does the column's text contain the word, whatever its case? */
-static gboolean says (const Reader *reader, const char *column, const char *word) {
-  g_autofree char *folded = g_ascii_strdown (text (reader, column), -1);
-
-  return strstr (folded, word) != NULL;
-}
-
-/* Framework of the row; without such a column, what the source says. */
-static const char *framework (const Reader *reader) {
-  return *text (reader, "framework") ? "framework" : "source";
-}
+#include "cli/training_reader.h"
 
 static gboolean of_megatron (const Reader *reader) {
   return says (reader, framework (reader), "megatron");
-}
-
-static gboolean of_torchtitan (const Reader *reader) {
-  return says (reader, framework (reader), "torchtitan");
-}
-
-static gboolean of_nemo (const Reader *reader) {
-  if (says (reader, "model", "lora") && says (reader, "model", "mlperf"))
-    return TRUE; /* NVIDIA's implementation on NVIDIA's accelerators, whatever the container is called */
-  /* MLPerf's submissions name the container of the framework: "PyTorch NVIDIA Release 25.09". */
-  return says (reader, framework (reader), "nemo") || says (reader, framework (reader), "bridge") ||
-         says (reader, framework (reader), "nvidia");
 }
 
 /* Says `other_config` KEY=True or KEY=1 (1), KEY=False or KEY=0 (0), or neither (-1)? */
@@ -450,43 +417,6 @@ static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **
   return TRUE;
 }
 
-static void read_precision (const Reader *reader, LsTrainingRow *out) {
-  /* The release pages of Megatron-Bridge leave out the format where it is their default: 8 bits. */
-  gboolean unsaid = says (reader, "precision", "default of this release");
-
-  out->compute_format =
-      says (reader, "precision", "fp4")      ? "nvfp4"
-      : says (reader, "precision", "mxfp8")  ? "mxfp8"
-      : says (reader, "precision", "fp8-mx") ? "mxfp8"
-      : says (reader, "precision", "fp8") || says (reader, "precision", "float8") || unsaid ? "fp8"
-      : says (reader, "precision", "fp16")                                                  ? "fp16"
-      : says (reader, "precision", "fp32") && !says (reader, "precision", "bf16")           ? "fp32"
-                                                                                  : "bf16";
-  /* torchao finds scales from the tensor itself, one for it or one per row, and then e4m3 both ways.
-   * source: torchao/float8/config.py, Float8LinearConfig. */
-  if (of_torchtitan (reader) && g_str_equal (out->compute_format, "fp8"))
-    out->scaling = says (reader, "precision", "rowwise") ? "row" : "current";
-  /* Transformer Engine's Float8CurrentScaling, by Megatron-Core's name for it. */
-  else if (g_str_equal (out->compute_format, "fp8") &&
-           (says (reader, "other_config", "fp8_recipe=tensorwise") ||
-            says (reader, "precision", "fp8-cs")))
-    out->scaling = "current";
-  if (out->scaling != NULL && g_str_equal (out->scaling, "row"))
-    out->compute_format = "fp8_e4m3";
-  /* Performance recipes of NeMo 2 and Megatron-Bridge reduce and keep gradients in 16 bits. */
-  const gboolean fp16 = g_str_equal (out->compute_format, "fp16");
-
-  /* DeepSpeed's FP16 optimizers sum micro-batches in what autograd makes, fp16 (stage_1_and_2.py). */
-  out->half_gradients = fp16 ? says (reader, framework (reader), "deepspeed")
-                             : of_nemo (reader) && strstr (out->compute_format, "fp");
-  out->pure_16_bit = says (reader, "other_config", "mixed_precision=pure");
-  /* torchtitan's training.mixed_precision_reduce is float32. */
-  out->fp32_reduce =
-      of_torchtitan (reader) || says (reader, "other_config", "grads reduced fp32") ||
-      says (reader, "precision", "fp32 grad") || says (reader, "precision", "fp32 reduce") ||
-      says (reader, "precision", "fp32 grad accumulation");
-}
-
 static gboolean read_recompute (const Reader *reader, LsTrainingRow *out, GError **error) {
   const char *field = text (reader, "recompute");
   static const char *const modes[] = {"full", "selective", "none"};
@@ -530,7 +460,7 @@ static const char *tensor_overlap (const Reader *reader, const LsTrainingRow *ro
   if (row->tp <= 1)
     return "auto";
   if (says (reader, column, "false") || says (reader, column, "no") ||
-      says (reader, other, "tp_comm_overlap=false"))
+      says (reader, other, "tp_comm_overlap=false") || ls_training_runs_in_fp4 (reader))
     return "bulk";
   if (!row->sequence_parallel)
     return "auto";
@@ -648,7 +578,7 @@ gboolean ls_training_row_read (LsTrainingRow *out, const LsCsv *csv, guint row, 
   memset (out, 0, sizeof *out);
   out->release = release_of (&reader);
   read_counting (&reader, out);
-  read_precision (&reader, out);
+  ls_training_read_precision (&reader, out);
   read_memory (&reader, out);
   const gboolean model = read_model (&reader, out, error);
   const gboolean hardware = read_hardware (&reader, out, error);

@@ -53,6 +53,7 @@ typedef struct {
   gboolean lora_fused;        /* into products */
   gint64 documents;           /* tokens of those packed into a sequence; 0: one */
   gboolean narrow_weights;    /* frozen maps are stored as they are multiplied */
+  gboolean narrow_attention;  /* attention multiplies in 8 bits */
   gboolean narrow_activation; /* the input of the MLP's activation is kept in 8 bits */
   gint64 ep;                  /* expert ranks */
   double capacity;            /* factor of experts that are padded; 0: none */

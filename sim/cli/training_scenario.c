@@ -111,9 +111,10 @@ static void append_model (GString *yaml, const LsTrainingRow *row) {
   append_lora (yaml, row);
 }
 
-/* What is stored narrow beside adapters. */
-static char *frozen_of (const LsTrainingRow *row) {
-  return g_strconcat (row->lora_rank > 0 && row->narrow_weights ? ", frozen: compute" : "",
+/* What else is narrow: attention, and what is stored beside adapters. */
+static char *others_of (const LsTrainingRow *row) {
+  return g_strconcat (row->narrow_attention ? ", attention: fp8" : "",
+                      row->lora_rank > 0 && row->narrow_weights ? ", frozen: compute" : "",
                       row->narrow_activation ? ", activation_input: fp8_e4m3" : "", NULL);
 }
 
@@ -128,7 +129,7 @@ static void append_precision (GString *yaml, const LsTrainingRow *row) {
   g_autofree char *compute_and_scaling =
       row->scaling != NULL ? g_strconcat (format, ", scaling: ", row->scaling, NULL)
                            : g_strdup (format);
-  g_autofree char *frozen = frozen_of (row);
+  g_autofree char *others = others_of (row);
 
   if (row->pure_16_bit)
     g_string_append_printf (
@@ -145,7 +146,7 @@ static void append_precision (GString *yaml, const LsTrainingRow *row) {
   else if (row->half_gradients)
     g_string_append_printf (yaml, "  precision: {preset: %s, gradients: %s%s%s}\n",
                             compute_and_scaling, wide,
-                            row->narrow_parameters ? ", parameters: compute" : "", frozen);
+                            row->narrow_parameters ? ", parameters: compute" : "", others);
   else if (row->fp32_reduce)
     g_string_append_printf (yaml,
                             "  precision: {preset: %s, gradients: fp32, communication: fp32}\n",

@@ -23,6 +23,8 @@ typedef struct {
   double depth_ramp;
   double flash_forward_flops_per_s[LS_N_ATTENTIONS]; /* 0: does not run */
   double flash_backward_flops_per_s[LS_N_ATTENTIONS];
+  double flash_narrow_forward; /* FLASH3 on 8-bit operands / on 16-bit ones; 0: does not run */
+  double flash_narrow_backward;
   double collective_sm_share; /* of all SMs, held by one running collective */
   double collective_slowdown; /* rate factor of a collective whose members all compute */
   gint64 hbm_bytes;           /* physical, as the driver reports */
@@ -36,5 +38,7 @@ void ls_device_init (LsDevice *device, const LsAccelerator *accelerator, LsClock
                      const LsSoftware *software);
 /* The attention kernel that runs: the wanted one where the device has it, else the next older. */
 LsAttention ls_device_attention (const LsDevice *device, LsAttention wanted);
+/* Has that kernel a form that reads and writes 8 bits? */
+gboolean ls_device_attends_narrow (const LsDevice *device, LsAttention attention);
 /* Flop per byte above which work of this format is bound by compute: peak / bandwidth. */
 double ls_device_ridge (const LsDevice *device, LsFormat format);

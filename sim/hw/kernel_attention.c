@@ -61,13 +61,24 @@ static double kept_share (const LsAttentionShape *shape) {
   return queries < keys ? 1 - queries / (2 * keys) : 0.5;
 }
 
-/* Rates are those of 16-bit formats; fp32 slows a flash kernel as it slows matmuls, fp8 does not speed it up
- * (scores stay in 16 bits). */
-static double format_factor (const LsDevice *device, LsFormat format) {
+/* Rates are those of 16-bit formats; fp32 slows a flash kernel as it slows matmuls, 8 bits speed it up as measured where
+ * the device has such a kernel: products only, the exponentials stay. */
+static double format_factor (const LsDevice *device, LsAttention attention, LsFormat format,
+                             LsPass pass) {
+  if (ls_format_is_narrow (format) && ls_device_attends_narrow (device, attention))
+    return pass == LS_PASS_FORWARD ? device->flash_narrow_forward : device->flash_narrow_backward;
   double half = larger (device->matmul_flops_per_s[LS_FORMAT_BF16],
                         device->matmul_flops_per_s[LS_FORMAT_FP16]);
   double own = device->matmul_flops_per_s[format];
   return own < half ? own / half : 1;
+}
+
+static double flash_rate (const LsDevice *device, LsAttention attention,
+                          const LsAttentionShape *shape, LsPass pass) {
+  const double *rates = pass == LS_PASS_FORWARD ? device->flash_forward_flops_per_s
+                                                : device->flash_backward_flops_per_s;
+
+  return rates[attention] * format_factor (device, attention, shape->format, pass);
 }
 
 static double value_dim (const LsAttentionShape *shape) {
@@ -115,8 +126,8 @@ static double flash_seconds (const LsDevice *device, const LsAttentionShape *sha
   double length = (double) inner * kept_share (shape) + edges * TILE / 2.0;
   double longest = windowed (shape) ? (double) shape->window + TILE : (double) inner;
   double width = product_width (shape, products);
-  double per_sm = rate * format_factor (device, shape->format) * head_factor (shape->head_dim) *
-                  (shape->causal ? CAUSAL_RATE : 1) * uneven_factor (shape) / device->sms;
+  double per_sm = rate * head_factor (shape->head_dim) * (shape->causal ? CAUSAL_RATE : 1) *
+                  uneven_factor (shape) / device->sms;
   double speedup = device->accelerator->sm_speedup > 0 ? device->accelerator->sm_speedup : 1;
   double mean_s = tile_seconds (TILE, length, width, per_sm, overhead_s / speedup);
   double longest_s = tile_seconds (unit, longest, width, per_sm, overhead_s / speedup);
@@ -129,9 +140,9 @@ static LsKernelCost flash_forward (const LsDevice *device, LsAttention attention
   double flops = 4.0 * query_elements (shape) * (double) shape->kv_length * kept_share (shape);
   double bytes = size * 2 * (query_elements (shape) + key_elements (shape));
   double rows = device->accelerator->tuning->flash_rows.value;
-  double compute_s = flash_seconds (device, shape, device->flash_forward_flops_per_s[attention],
-                                    rows > 0 ? rows : TILE, shape->query_length, shape->kv_length,
-                                    2, TILE_OVERHEAD_S);
+  double compute_s = flash_seconds (
+      device, shape, flash_rate (device, attention, shape, LS_PASS_FORWARD), rows > 0 ? rows : TILE,
+      shape->query_length, shape->kv_length, 2, TILE_OVERHEAD_S);
   return ls_kernel_settle (compute_s, bytes / device->hbm_bytes_per_s, device->kernel_overhead_s,
                            flops, bytes, 1);
 }
@@ -145,7 +156,7 @@ static LsKernelCost flash_backward (const LsDevice *device, LsAttention attentio
   /* Main kernel: Q, dO and the fp32 gradient once, K, V, dK, dV once. */
   double bytes = queries * (2 * size + 4) + keys * 4 * size;
   double compute_s =
-      flash_seconds (device, shape, device->flash_backward_flops_per_s[attention], TILE,
+      flash_seconds (device, shape, flash_rate (device, attention, shape, LS_PASS_BACKWARD), TILE,
                      shape->kv_length, shape->query_length, 5, 2 * TILE_OVERHEAD_S);
   const LsKernelCost costs[] = {
       /* O . dO per row, and zeros for the gradient; then the gradient down to the format. */

@@ -48,6 +48,11 @@
 #define ULTRA                                                                                      \
   RECALLED (1.2, "Blackwell Ultra computes exponentials at twice Blackwell's rate, which softmax " \
                  "is bound by in part")
+/* Both formats in one run each, 128 query and 8 key heads of 128, causal; TFLOP/s at 32k tokens, where tiles' ends do not
+ * count. Fixed times per tile make it less for short sequences, as measured: B200 at 8k 1.09 and 1.26. */
+#define NARROW_ATTENTION                                                                 \
+  "NVIDIA/cudnn-frontend @0b1577c, benchmark/sdpa_benchmark_training/artifacts/sdpa_fp8" \
+  "_benchmark_results_NVIDIA_"
 #define RAMP                                                                                      \
   "about 1 us to fill a tile's pipeline and write it back, at the SM's rate; the best shapes of " \
   "the MAMF table then reach their published rate"
@@ -170,24 +175,30 @@ const LsTuning ls_tuning_ada = {
     .tiles = tiles_small,
 };
 
-#define HOPPER_COMMON                                                                           \
-  .matmul_ceiling = {[LS_FORMAT_BF16] = FOUND (0.8034, MAMF ": 794.5 of 989, 2048x2048x13312"), \
-                     [LS_FORMAT_FP16] = DERIVED (0.8034, "as bf16: same units and rate"),       \
-                     [LS_FORMAT_FP8_E4M3] =                                                     \
-                         FOUND (0.7087, MAMF ": 1402.6 of 1979, 1024x9216x14336"),              \
-                     [LS_FORMAT_FP8_E5M2] = DERIVED (0.7087, "as e4m3: same units and rate"),   \
-                     [LS_FORMAT_TF32] = ASSUMED (0.80, "as bf16"),                              \
-                     [LS_FORMAT_INT8] = ASSUMED (0.70, "as fp8"),                               \
-                     [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},           \
-  .vector_fraction = ASSUMED (0.60, VECTOR), .depth_ramp = ASSUMED (64, RAMP),                  \
-  .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),                                              \
-  .flash_forward = {[LS_ATTENTION_FLASH1] = FITTED (0.20, FSDP_ROWS ", H100"),                  \
-                    [LS_ATTENTION_FLASH2] = FOUND (0.375, FLASH ": 370 of 989"),                \
-                    [LS_ATTENTION_FLASH3] = FOUND (0.66, FLASH ": 648 of 989")},                \
-  .flash_backward = {[LS_ATTENTION_FLASH1] = FITTED (0.18, FSDP_ROWS ", H100"),                 \
-                     [LS_ATTENTION_FLASH2] = FOUND (0.335, FLASH ": 322 of 989 at 16k"),        \
-                     [LS_ATTENTION_FLASH3] = FOUND (0.585, FLASH ": 561 of 989 at 16k")},       \
-  .collective_slowdown = FOUND (0.87, BESIDE),                                                  \
+#define HOPPER_COMMON                                                                            \
+  .matmul_ceiling = {[LS_FORMAT_BF16] = FOUND (0.8034, MAMF ": 794.5 of 989, 2048x2048x13312"),  \
+                     [LS_FORMAT_FP16] = DERIVED (0.8034, "as bf16: same units and rate"),        \
+                     [LS_FORMAT_FP8_E4M3] =                                                      \
+                         FOUND (0.7087, MAMF ": 1402.6 of 1979, 1024x9216x14336"),               \
+                     [LS_FORMAT_FP8_E5M2] = DERIVED (0.7087, "as e4m3: same units and rate"),    \
+                     [LS_FORMAT_TF32] = ASSUMED (0.80, "as bf16"),                               \
+                     [LS_FORMAT_INT8] = ASSUMED (0.70, "as fp8"),                                \
+                     [LS_FORMAT_FP32] = ASSUMED (0.90, "vector units, large tiles")},            \
+  .vector_fraction = ASSUMED (0.60, VECTOR), .depth_ramp = ASSUMED (64, RAMP),                   \
+  .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),                                               \
+  .flash_forward = {[LS_ATTENTION_FLASH1] = FITTED (0.20, FSDP_ROWS ", H100"),                   \
+                    [LS_ATTENTION_FLASH2] = FOUND (0.375, FLASH ": 370 of 989"),                 \
+                    [LS_ATTENTION_FLASH3] = FOUND (0.66, FLASH ": 648 of 989")},                 \
+  .flash_backward = {[LS_ATTENTION_FLASH1] = FITTED (0.18, FSDP_ROWS ", H100"),                  \
+                     [LS_ATTENTION_FLASH2] = FOUND (0.335, FLASH ": 322 of 989 at 16k"),         \
+                     [LS_ATTENTION_FLASH3] = FOUND (0.585, FLASH ": 561 of 989 at 16k")},        \
+  .flash_narrow_forward =                                                                        \
+      FOUND (1.48, "NVIDIA/cudnn-frontend @bf19761, benchmark/attention_training/results/"       \
+                   "llama3.1/h200 (cuDNN 9.26), 8k tokens, causal: 961 and 651 TFLOP/s"),        \
+  .flash_narrow_backward =                                                                       \
+      FOUND (1.19, "NVIDIA/cudnn-frontend @b740542, benchmark/README.md (cuDNN 9.1): 418 and "   \
+                   "351 TFLOP/s; 9.26 computes what is masked: 0.64 of a causal one, as above"), \
+  .collective_slowdown = FOUND (0.87, BESIDE),                                                   \
   .context_bytes = RECALLED (1.0 * (1 << 30), CONTEXT), .tiles = tiles_small
 
 const LsTuning ls_tuning_hopper = {
@@ -219,6 +230,14 @@ const LsTuning ls_tuning_hopper_pcie = {
     .collective_sms = ASSUMED (16, "fewer channels than on NVLink 4"),
 };
 
+#define NARROW_B200                                                                                \
+  .flash_narrow_forward = FOUND (1.18, NARROW_ATTENTION "B200.csv (cuDNN 9.13.1): 1781 and 1515"), \
+  .flash_narrow_backward = FOUND (1.34, NARROW_ATTENTION "B200.csv (cuDNN 9.13.1): 1582 and 1180")
+#define NARROW_GB300                                                            \
+  .flash_narrow_forward =                                                       \
+      FOUND (1.25, NARROW_ATTENTION "GB300.csv (cuDNN 9.13.1): 2352 and 1884"), \
+  .flash_narrow_backward =                                                      \
+      FOUND (1.39, NARROW_ATTENTION "GB300.csv (cuDNN 9.13.1): 1880 and 1350")
 #define BLACKWELL_COMMON(narrow, flash)                                                            \
   .narrow_columns = TRUE, .matmul_sustained = FITTED (0.60, SIMUMAX_STEPS),                        \
   .narrow_sustained = narrow, .flash_sustained = flash, .vector_fraction = ASSUMED (0.60, VECTOR), \
@@ -266,18 +285,21 @@ const LsTuning ls_tuning_blackwell = {
     .name = "blackwell",
     BLACKWELL_CEILINGS,
     BLACKWELL_COMMON (FITTED (0.68, BRIDGE_ROWS), ASSUMED (1.0, BENCHMARK)),
+    NARROW_B200,
 };
 
 const LsTuning ls_tuning_blackwell_ultra = {
     .name = "blackwell-ultra",
     BLACKWELL_CEILINGS,
     BLACKWELL_COMMON (FITTED (0.68, BRIDGE_ROWS), ULTRA),
+    NARROW_GB300,
 };
 
 const LsTuning ls_tuning_grace_blackwell = {
     .name = "grace-blackwell",
     GRACE_BLACKWELL_CEILINGS,
     BLACKWELL_COMMON (FITTED (0.68, BRIDGE_ROWS), ASSUMED (1.0, BENCHMARK)),
+    NARROW_B200,
 };
 
 const LsTuning ls_tuning_grace_blackwell_ultra = {
@@ -286,6 +308,7 @@ const LsTuning ls_tuning_grace_blackwell_ultra = {
     BLACKWELL_COMMON (
         FITTED (0.80, "mbridge-25.11-552a, -552b of train_nvidia_nemo_mbridge.csv (GB300, 1400 W)"),
         ULTRA),
+    NARROW_GB300,
 };
 
 const LsTuning ls_tuning_cdna2 = {
@@ -484,6 +507,12 @@ gboolean ls_tuning_fact (const LsTuning *tuning, guint i, LsFact *fact) {
     if (tuning->flash_backward[a].value > 0)
       ls_fact_list_add_sourced (&list, backward_fields[a], LS_DIMENSION_FRACTION,
                                 &tuning->flash_backward[a]);
+  }
+  if (tuning->flash_narrow_forward.value > 0) {
+    ls_fact_list_add_sourced (&list, "attention_narrow.forward", LS_DIMENSION_NONE,
+                              &tuning->flash_narrow_forward);
+    ls_fact_list_add_sourced (&list, "attention_narrow.backward", LS_DIMENSION_NONE,
+                              &tuning->flash_narrow_backward);
   }
   if (tuning->flash_rows.value > 0)
     ls_fact_list_add_sourced (&list, "flash_rows", LS_DIMENSION_COUNT, &tuning->flash_rows);

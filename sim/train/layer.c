@@ -180,6 +180,8 @@ void ls_layer_builder_narrow (LsLayerBuilder *builder) {
     if (builder->narrow_gradient != builder->narrow_forward)
       builder->device.matmul_flops_per_s[builder->narrow_gradient] *= LS_ROW_SCALED_RATE;
   }
+  builder->attends_narrow = builder->narrow && precision->narrow_attention &&
+                            ls_device_attends_narrow (&builder->device, builder->attention);
   builder->maps = TRUE;
   builder->expands =
       builder->frozen &&
@@ -264,6 +266,43 @@ void ls_layer_scale_gradient (LsLayerBuilder *builder, gint64 elements) {
     scale (builder, "scale_gradient", elements, builder->format, builder->narrow_gradient,
            builder->frozen ? 1 : builder->copies)
         ->phase = LS_PHASE_INPUT_GRAD;
+}
+
+/* --- attention in 8 bits (train/precision.h) -------------------------------------------------- */
+
+LsLayerOp *ls_layer_scale_heads (LsLayerBuilder *builder, const char *name, gint64 elements) {
+  const gboolean forward = builder->side == LS_SIDE_FORWARD;
+  LsLayerOp *op = NULL;
+
+  if (!builder->attends_narrow)
+    return NULL;
+  op = scale (builder, name, elements, builder->format,
+              forward ? LS_FORMAT_FP8_E4M3 : LS_FORMAT_FP8_E5M2, 1);
+  op->saved_bytes = op->saved_output_bytes = forward ? elements : 0;
+  return op;
+}
+
+LsLayerOp *ls_layer_widen_heads (LsLayerBuilder *builder, const char *name, gint64 elements) {
+  if (!builder->attends_narrow || builder->workload->precision.narrow.recipe != LS_FP8_DELAYED)
+    return NULL;
+  return ls_layer_add_kernel (builder, name, LS_KIND_ELEMENTWISE,
+                              ls_kernel_stream (&builder->device,
+                                                elements * (1 + builder->element_bytes),
+                                                (double) elements));
+}
+
+LsFormat ls_layer_heads_format (const LsLayerBuilder *builder) {
+  return builder->attends_narrow ? LS_FORMAT_FP8_E4M3 : builder->format;
+}
+
+gint64 ls_layer_heads_bytes (const LsLayerBuilder *builder, gint64 elements) {
+  return builder->attends_narrow ? elements : ls_layer_bytes (builder, elements);
+}
+
+gint64 ls_layer_kept_context_bytes (const LsLayerBuilder *builder, gint64 elements) {
+  return builder->workload->precision.narrow.recipe == LS_FP8_DELAYED
+             ? ls_layer_heads_bytes (builder, elements)
+             : ls_layer_bytes (builder, elements);
 }
 
 /* Tokens of one matrix product. */

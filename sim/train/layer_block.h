@@ -56,5 +56,9 @@ void ls_block_join_gradients (LsBlock *block);
 void ls_block_qkv_bias (LsBlock *block);
 void ls_block_qkv_bias_grad (LsBlock *block);
 void ls_block_bias_gradient (LsBlock *block, const char *name, gint64 elements);
+/* Queries, keys and values, of `columns` in all on this rank, into 8 bits where attention reads them so (the backward pass
+ * does too); their gradients back. */
+void ls_block_scale_heads (LsBlock *block, gint64 columns);
+void ls_block_widen_gradients (LsBlock *block, gint64 columns);
 /* Gradients of norms and biases are added to what was accumulated tensor by tensor; `up`: columns of the MLP's first map. */
 void ls_block_accumulate_vectors (LsBlock *block, gint64 up);

@@ -20,6 +20,7 @@ typedef struct {
   gint64 element_bytes;  /* of an activation */
   gboolean narrow;       /* linear maps multiply in the formats below: see train/precision.h */
   LsFormat narrow_forward, narrow_gradient;
+  gboolean attends_narrow; /* attention multiplies in 8 bits: see train/precision.h */
   int copies;              /* of a narrow operand that both passes need */
   gboolean by_row;         /* each pass scales its own from what is kept in `format` */
   gboolean gathers_narrow; /* each rank scales its rows, which travel so */
@@ -78,6 +79,15 @@ void ls_layer_builder_narrow (LsLayerBuilder *builder);
 void ls_layer_scale_operands (LsLayerBuilder *builder, gint64 rows, gint64 in, gint64 out);
 /* Scales `elements` gradients of the output of a linear map for both its gradients; nothing otherwise. */
 void ls_layer_scale_gradient (LsLayerBuilder *builder, gint64 elements);
+/* Scales `elements` of what attention reads, or of the gradient of what it made, into 8 bits; the backward pass reads the
+ * former so, and it is kept. Widens what attention made in 8 bits. Nothing, and NULL, where it does not multiply so. */
+LsLayerOp *ls_layer_scale_heads (LsLayerBuilder *builder, const char *name, gint64 elements);
+LsLayerOp *ls_layer_widen_heads (LsLayerBuilder *builder, const char *name, gint64 elements);
+/* Format of attention's kernel, and bytes of so many elements of what it reads and is sent to it. */
+LsFormat ls_layer_heads_format (const LsLayerBuilder *builder);
+gint64 ls_layer_heads_bytes (const LsLayerBuilder *builder, gint64 elements);
+/* Bytes of what it made, as it is kept. */
+gint64 ls_layer_kept_context_bytes (const LsLayerBuilder *builder, gint64 elements);
 /* Its gradients. Input gradient: tokens x out by out x in; workspace: both gradients of activations. */
 LsLayerOp *ls_layer_add_input_gradient (LsLayerBuilder *builder, const char *name, gint64 in,
                                         gint64 out);

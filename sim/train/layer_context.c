@@ -29,6 +29,9 @@
  *             diagonal that flash kernels walk in full.
  * Memory:     the ring holds one more block of keys and values (two buffers) and, until they are merged, c
  *             outputs; PyTorch's the keys and values of all, and its sums in fp32; gathering holds keys and values of the whole sequence.
+ * In 8 bits (train/precision.h) what is exchanged, ordered and gathered is 1 byte an element, gradients too; merging and
+ * adding stay as they are.
+ * source: TransformerEngine, context_parallel.py (AttnFuncWithCPAndQKVOA2A and AttnFuncWithCPAndKVP2P quantize first).
  * Left out:   softmax statistics (4 bytes per head and token), overlap of gathers with anything.
  */
 #include "train/layer_context.h"
@@ -64,7 +67,7 @@ static LsKernelCost cost_of (const Context *c, gint64 share, gint64 query_length
       .causal = causal,
       .window = c->a->window,
       .dropout = c->a->dropout,
-      .format = c->b->format,
+      .format = ls_layer_heads_format (c->b),
   };
 
   return ls_kernel_attention (&c->b->device, c->b->attention, &shape, pass);
@@ -90,19 +93,19 @@ static LsLayerOp *add_attention (Context *c, LsKernelCost cost, gint64 scores, L
 }
 
 static void add_message (Context *c, const char *name, gint64 elements) {
-  LsLayerOp *op = ls_layer_add_collective_on (c->b, name, LS_COLLECTIVE_SEND_RECV,
-                                              ls_layer_bytes (c->b, elements), LS_AXIS_CONTEXT);
+  LsLayerOp *op = ls_layer_add_collective_on (
+      c->b, name, LS_COLLECTIVE_SEND_RECV, ls_layer_heads_bytes (c->b, elements), LS_AXIS_CONTEXT);
 
   op->overlaps_next = !ls_workload_context_waits (c->b->workload);
-  op->workspace_bytes = ls_layer_bytes (c->b, elements);
+  op->workspace_bytes = ls_layer_heads_bytes (c->b, elements);
 }
 
 static LsLayerOp *add_exchange (Context *c, const char *name, LsCollectiveOp collective,
                                 gint64 elements, gint64 held) {
-  LsLayerOp *op = ls_layer_add_collective_on (c->b, name, collective,
-                                              ls_layer_bytes (c->b, elements), LS_AXIS_CONTEXT);
+  LsLayerOp *op = ls_layer_add_collective_on (
+      c->b, name, collective, ls_layer_heads_bytes (c->b, elements), LS_AXIS_CONTEXT);
 
-  op->workspace_bytes = ls_layer_bytes (c->b, held);
+  op->workspace_bytes = ls_layer_heads_bytes (c->b, held);
   return op;
 }
 
@@ -212,6 +215,12 @@ static LsContextAttention repeated (const LsContextAttention *attention) {
 
 /* --- all-to-all ----------------------------------------------------------------------------- */
 
+static void reorder (Context *c, gint64 elements) {
+  ls_layer_add_kernel (c->b, "reorder_heads", LS_KIND_ELEMENTWISE,
+                       ls_kernel_stream (&c->b->device, 2 * ls_layer_heads_bytes (c->b, elements),
+                                         2.0 * (double) elements));
+}
+
 static void exchange_inputs (Context *c, gboolean back) {
   static const char *const names[][3] = {
       {"exchange_queries", "exchange_keys", "exchange_values"},
@@ -220,11 +229,11 @@ static void exchange_inputs (Context *c, gboolean back) {
 
   for (guint i = 0; i < G_N_ELEMENTS (elements); i++)
     add_exchange (c, names[back ? 1 : 0][i], LS_COLLECTIVE_ALL_TO_ALL, elements[i], elements[i]);
-  ls_layer_add_pass (c->b, "reorder_heads", c->queries + c->keys, 1, 1);
+  reorder (c, c->queries + c->keys);
 }
 
 static void exchange_output (Context *c, const char *name) {
-  ls_layer_add_pass (c->b, "reorder_heads", c->outputs, 1, 1);
+  reorder (c, c->outputs);
   add_exchange (c, name, LS_COLLECTIVE_ALL_TO_ALL, c->outputs, c->outputs);
 }
 
@@ -237,7 +246,7 @@ static void add_heads (Context *c, LsPass pass) {
   op = add_attention (c, cost_of (c, c->ranks, length, length, c->a->causal, pass),
                       c->a->heads / c->ranks * c->b->batch * length * length, pass);
   if (pass == LS_PASS_FORWARD && ls_attention_is_flash (c->b->attention))
-    op->saved_bytes = op->saved_output_bytes = ls_layer_bytes (c->b, c->outputs);
+    op->saved_bytes = op->saved_output_bytes = ls_layer_kept_context_bytes (c->b, c->outputs);
 }
 
 /* --- all-gather ----------------------------------------------------------------------------- */

@@ -60,7 +60,7 @@ static void up (LsBlock *k, const char *name, gint64 in, gint64 out) {
 static void heads (LsBlock *k, const char *name, gint64 elements, gint64 kept) {
   LsLayerOp *op = ls_layer_add_pass (&k->b, name, elements, 1, 1);
 
-  op->saved_bytes = ls_layer_bytes (&k->b, kept);
+  op->saved_bytes = k->b.attends_narrow ? 0 : ls_layer_bytes (&k->b, kept);
   op->core = TRUE;
 }
 

@@ -64,3 +64,15 @@ void ls_block_accumulate_vectors (LsBlock *k, gint64 up) {
   }
   ls_layer_add_accumulation (&k->b, "accumulate_vectors", elements, tensors);
 }
+
+/* Of latent attention they are made anew with what they are made of. */
+void ls_block_scale_heads (LsBlock *k, gint64 columns) {
+  LsLayerOp *op = ls_layer_scale_heads (&k->b, "scale_heads", k->b.tokens * columns);
+
+  if (op != NULL)
+    op->core = k->t->latent.kv_rank > 0;
+}
+
+void ls_block_widen_gradients (LsBlock *k, gint64 columns) {
+  ls_layer_widen_heads (&k->b, "widen_heads_grad", k->b.tokens * columns);
+}

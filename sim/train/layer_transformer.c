@@ -110,7 +110,7 @@ static LsAttentionShape attention_shape (const Block *k) {
       .causal = k->t->causal,
       .window = k->window,
       .dropout = k->t->dropout,
-      .format = k->b.format,
+      .format = ls_layer_heads_format (&k->b),
   };
 
   /* Of software whose own kernel it is: others have none, and no such limits. */
@@ -166,8 +166,10 @@ static void attention_forward (Block *k) {
   const LsContextAttention split = split_attention (k);
   LsLayerOp *op = NULL;
 
+  ls_block_scale_heads (k, split.query_width + split.key_value_width);
   if (k->b.workload->layout.context > 1) {
     ls_context_forward (&k->b, &split);
+    ls_layer_widen_heads (&k->b, "widen_attention", k->b.tokens * value_columns (k));
     return;
   }
   op = ls_layer_add_kernel (&k->b, "attention", LS_KIND_ATTENTION,
@@ -183,13 +185,14 @@ static void attention_forward (Block *k) {
     }
   }
   ls_block_copy_context (k, value_columns (k));
+  ls_layer_widen_heads (&k->b, "widen_attention", k->b.tokens * value_columns (k));
 }
 
 /* A flash kernel's backward pass reads what it made, which a frozen projection does not keep for it. An exchange of
  * heads has kept it. */
 static void keep_attention (Block *k) {
   const LsWorkload *workload = k->b.workload;
-  const gint64 bytes = ls_layer_bytes (&k->b, k->b.tokens * value_columns (k));
+  const gint64 bytes = ls_layer_kept_context_bytes (&k->b, k->b.tokens * value_columns (k));
   guint at = k->b.plan->n_forward;
 
   if (!k->b.frozen || !k->flash ||
@@ -205,8 +208,10 @@ static void attention_backward (Block *k) {
   const LsContextAttention split = split_attention (k);
   LsLayerOp *op = NULL;
 
+  ls_layer_scale_heads (&k->b, "scale_attention_grad", k->b.tokens * value_columns (k));
   if (k->b.workload->layout.context > 1) {
     ls_context_backward (&k->b, &split);
+    ls_block_widen_gradients (k, split.query_width + split.key_value_width);
     return;
   }
   op = ls_layer_add_kernel (&k->b, "attention_grad", LS_KIND_ATTENTION,
@@ -215,6 +220,7 @@ static void attention_backward (Block *k) {
   if (!k->flash)
     op->workspace_bytes += 2 * scores (k) * (has_plain_softmax (k) ? 4 : k->b.element_bytes);
   ls_block_join_gradients (k);
+  ls_block_widen_gradients (k, split.query_width + split.key_value_width);
 }
 
 static void forward_norm (Block *k, const char *norm) {
@@ -315,7 +321,8 @@ static guint qkv_columns (const Block *k, gint64 outs[3]) {
 
 /* From the residual stream to queries, keys and values. */
 static void forward_qkv (Block *k) {
-  const gint64 heads = ls_layer_bytes (&k->b, k->b.tokens * (k->q + 2 * k->kv));
+  const gint64 heads =
+      k->b.attends_narrow ? 0 : ls_layer_bytes (&k->b, k->b.tokens * (k->q + 2 * k->kv));
   gint64 outs[3];
   const guint n = qkv_columns (k, outs);
   LsLayerOp *op = NULL;
@@ -323,7 +330,7 @@ static void forward_qkv (Block *k) {
   forward_norm (k, "norm1");
   op = forward_column (k, "gather_qkv", "qkv", outs, n);
   op->saved_output_bytes = heads;
-  op->saved_bytes += heads;
+  op->saved_bytes += heads; /* that attention reads */
   ls_block_qkv_bias (k);
   ls_block_adapter (k, LS_LORA_QKV, k->t->hidden, k->q + 2 * k->kv);
   if (k->t->qk_norm) { /* its input is the output of qkv, which attention reads normed */

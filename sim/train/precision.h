@@ -20,7 +20,11 @@
  *             two with current scaling, one with delayed), "Performance Considerations" (row-wise and
  *             column-wise tensors: Hopper transposes physically, Blackwell does not for scales per
  *             tensor; block scales differ by direction), "MXFP8", "NVFP4", "FP8 Blockwise Scaling".
- * Left out:   the fusion of scaling into the norm or activation before it, attention in fp8.
+ * Attention with narrow_attention: queries, keys and values are scaled into e4m3 as operands are, and so, into e5m2, is the
+ * gradient of its output; they are kept so. With delayed scaling its output and the gradients of queries, keys and values
+ * come in 8 bits too and are widened (1 + i bytes); otherwise in `compute`, and so the output is kept.
+ *             source: TransformerEngine @006b336, pytorch/attention/dot_product_attention/backends.py, FusedAttnFunc.
+ * Left out:   the fusion of scaling into the norm or activation before it.
  *
  * Ownership: plain records.
  */
@@ -68,6 +72,7 @@ typedef struct {
   LsFormat gradients;  /* accumulated gradients */
   LsFormat master;     /* the optimizer's own copy of the parameters, beside `parameters` */
   gboolean master_used;
+  gboolean narrow_attention; /* queries, keys, values and their gradients in 8 bits */
   LsFormat activation_input; /* that the MLP's activation keeps for its backward pass, */
   gboolean
       activation_input_used; /* made and read by passes of their own; else as the activations */

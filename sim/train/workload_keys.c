@@ -1,4 +1,4 @@
-/* The schema of `workload` but for its model (model_keys.c): one row per key.
+/* The schema of `workload` but for its model (model_keys.c) and formats (precision_keys.c): one row per key.
  *
  * Defaults are what a plain run of a current framework does; where that is a choice, .source says whose.
  */
@@ -13,22 +13,6 @@
   1000000000 /* no size of a model or batch is larger; keeps products inside 64 bits */
 #define NAME_OF(id, name) name,
 
-static const char *const precision_words[] = {"fp32",     "tf32",     "fp16",  "bf16",  "fp8",
-                                              "fp8_e4m3", "fp8_e5m2", "mxfp8", "nvfp4", NULL};
-static const char *const activation_formats[] = {"fp32", "fp16", "bf16", NULL};
-static const char *const storage_formats[] = {"fp32", "fp16", "bf16", "fp8_e4m3", "fp8_e5m2", NULL};
-static const char *const parameter_formats[] = {"fp32", "fp16", "bf16", "compute", NULL};
-static const char *const narrow_formats[] = {"fp8_e4m3", "fp8_e5m2", NULL};
-static const char *const frozen_formats[] = {"fp32",  "fp16",  "bf16",    "fp8_e4m3",
-                                             "mxfp8", "nvfp4", "compute", NULL};
-static const char *const storage_or_none[] = {"fp32", "fp16", "bf16", "none", NULL};
-#define RECIPE_OF(id, word, meaning) word,
-static const char *const fp8_recipes[] = {LS_FP8_RECIPES (RECIPE_OF) NULL};
-#undef RECIPE_OF
-#define SCALE_OF(id, word, meaning) word,
-static const char *const loss_scales[] = {LS_LOSS_SCALES (SCALE_OF) NULL};
-#undef SCALE_OF
-static const char *const formats_later[] = {"int8", NULL};
 static const char *const auto_word[] = {"auto", NULL};
 static const char *const shard_words[] = {"all", "node", NULL};
 static const char *const clip_words[] = {"auto", "none", NULL};
@@ -53,12 +37,6 @@ static const char *const offload_later[] = {"nvme", NULL};
 static const char *const attentions[] = {LS_ATTENTIONS (WORD_OF) NULL};
 #undef WORD_OF
 
-#define SCALING(key, value, whose, text)                                                   \
-  {                                                                                        \
-    .path = W "precision.loss_scaling." key, .type = LS_CONFIG_NUMBER,                     \
-    .flags = LS_CONFIG_POSITIVE, .maximum = 1e300, .default_text = value, .source = whose, \
-    .when = "only with fp16", .meaning = text                                              \
-  }
 #define LATER(key, kind, feature, text) \
   { .path = W key, .type = kind, .later = feature, .meaning = text }
 #define LATER_ONE(key, feature, text)                                                              \
@@ -68,123 +46,6 @@ static const char *const attentions[] = {LS_ATTENTIONS (WORD_OF) NULL};
   }
 
 const LsConfigKey ls_workload_keys[] = {
-    /* Precision. */
-    {.path = W "precision",
-     .type = LS_CONFIG_MAP,
-     .word = "preset",
-     .meaning =
-         "number formats; a word gives all: bf16 keeps 18 bytes per parameter with Adam (fp32 "
-         "gradients), fp16 16, fp32 and tf32 16"},
-    {.path = W "precision.preset",
-     .type = LS_CONFIG_WORD,
-     .choices = precision_words,
-     .later_choices = formats_later,
-     .flags = LS_CONFIG_DISCRIMINATOR,
-     .meaning = "values of the keys that are not given; as precision.compute, else bf16"},
-    {.path = W "precision.compute",
-     .type = LS_CONFIG_WORD,
-     .choices = precision_words,
-     .later_choices = formats_later,
-     .meaning =
-         "format of matrix products; to 16 bits also of activations and gathered parameters. fp8 "
-         "(e4m3 forward, e5m2 for gradients), fp8_e4m3, fp8_e5m2, mxfp8 and nvfp4 are for the "
-         "linear maps of transformer blocks"},
-    {.path = W "precision.activations",
-     .type = LS_CONFIG_WORD,
-     .choices = activation_formats,
-     .when = "only with a precision.compute of 8 or 4 bits",
-     .meaning =
-         "format of activations, and of all that is no linear map of a block; bf16 if not given"},
-    {.path = W "precision.activation_input",
-     .type = LS_CONFIG_WORD,
-     .choices = narrow_formats,
-     .when = "only with transformers",
-     .meaning =
-         "format in which the MLP's activation keeps its input for the backward pass, with a "
-         "pass each to make and to read it (Megatron-Core's "
-         "activation_func_fp8_input_store); as the activations if not given"},
-    {.path = W "precision.scaling",
-     .type = LS_CONFIG_WORD,
-     .choices = fp8_recipes,
-     .default_text = "delayed",
-     .source =
-         "Transformer Engine's DelayedScaling, the first and until Blackwell the usual recipe",
-     .when = "only with precision.compute fp8, fp8_e4m3 or fp8_e5m2",
-     .meaning =
-         "how scales are found: delayed (from earlier steps: one read of each operand and a sum "
-         "over ranks once a step), current (from the tensor: two reads), block (per block of "
-         "elements); mxfp8 and nvfp4 scale by block"},
-    {.path = W "precision.parameters",
-     .type = LS_CONFIG_WORD,
-     .choices = parameter_formats,
-     .later_choices = formats_later,
-     .meaning = "format of the parameters that stay in memory; compute: in the 8 or 4 bits of "
-                "precision.compute, in which they are then gathered too"},
-    {.path = W "precision.frozen",
-     .type = LS_CONFIG_WORD,
-     .choices = frozen_formats,
-     .when = "only with model.lora",
-     .meaning = "format in which the frozen linear maps of blocks stay in memory; compute: that of "
-                "their products; narrower than that: each is expanded before its product "
-                "(QLoRA); as precision.parameters if not given"},
-    {.path = W "precision.gradients",
-     .type = LS_CONFIG_WORD,
-     .choices = storage_formats,
-     .later_choices = formats_later,
-     .meaning = "format in which gradients are accumulated"},
-    {.path = W "precision.master",
-     .type = LS_CONFIG_WORD,
-     .choices = storage_or_none,
-     .later_choices = formats_later,
-     .meaning = "the optimizer's own copy of the parameters, or none"},
-    {.path = W "precision.optimizer",
-     .type = LS_CONFIG_WORD,
-     .choices = storage_formats,
-     .later_choices = formats_later,
-     .meaning = "format of each moment"},
-    {.path = W "precision.communication",
-     .type = LS_CONFIG_WORD,
-     .choices = storage_formats,
-     .later_choices = formats_later,
-     .meaning = "format of gradients while they are reduced; as precision.gradients if not given"},
-
-    /* Loss scaling. */
-    {.path = W "precision.loss_scaling",
-     .type = LS_CONFIG_MAP,
-     .word = "kind",
-     .when = "only with fp16",
-     .meaning =
-         "factor on the loss against gradients that round to 0 in fp16; steps whose gradients "
-         "overflow are skipped"},
-    {.path = W "precision.loss_scaling.kind",
-     .type = LS_CONFIG_WORD,
-     .choices = loss_scales,
-     .flags = LS_CONFIG_DISCRIMINATOR,
-     .meaning = "dynamic if not given, and none with other formats than fp16"},
-    SCALING ("initial", "65536", "PyTorch GradScaler", "scale of the first step"),
-    SCALING ("growth", "2", "PyTorch GradScaler", "factor after so many good steps in a row"),
-    SCALING ("backoff", "0.5", "PyTorch GradScaler", "factor after a step that overflowed"),
-    {.path = W "precision.loss_scaling.interval",
-     .type = LS_CONFIG_INTEGER,
-     .minimum = 1,
-     .maximum = LARGEST,
-     .default_text = "2000",
-     .source = "PyTorch GradScaler",
-     .when = "only with loss_scaling.kind dynamic",
-     .meaning = "good steps in a row until the scale grows"},
-    SCALING (
-        "threshold", "65536",
-        "assumed: the initial scale is the largest that the gradients bear, so that one step in "
-        "interval + 1 is skipped",
-        "largest scale at which a typical step does not overflow"),
-    {.path = W "precision.loss_scaling.spread",
-     .type = LS_CONFIG_NUMBER,
-     .maximum = 10,
-     .default_text = "0",
-     .source = "assumed: all steps alike",
-     .when = "only with fp16",
-     .meaning = "standard deviation of the logarithm of a step's largest gradient"},
-
     /* Batch. */
     {.path = W "batch", .type = LS_CONFIG_MAP, .number = "global", .meaning = "samples per step"},
     {.path = W "batch.global",

@@ -11,8 +11,8 @@
 #include "net/cluster.h"
 #include "train/workload.h"
 
-/* `workload` and its model, and the other keys under it; each ends with a row whose path is NULL. */
-extern const LsConfigKey ls_model_keys[], ls_workload_keys[];
+/* `workload` and its model, its number formats, and the other keys under it; each ends with a row whose path is NULL. */
+extern const LsConfigKey ls_model_keys[], ls_precision_keys[], ls_workload_keys[];
 
 /* Reads and checks the workload of the (only) job. Every fault found is added to `errors` with its
  * position, and so are warnings on keys without effect; NULL when there was a fault (transfer full).

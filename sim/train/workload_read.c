@@ -80,6 +80,7 @@ static void read_narrow (LsWorkloadReader *r, LsPrecision *p) {
   const gboolean blocks = ls_format_info (narrow->forward)->block > 1;
 
   if (!narrow->used) {
+    ls_reader_no_effect (r, W "precision.attention", only);
     ls_reader_no_effect (r, W "precision.activations", only);
     ls_reader_no_effect (r, W "precision.scaling", only);
     if (ls_reader_has (r, parameters) && ls_config_is_word (r->config, parameters, "compute"))
@@ -87,6 +88,7 @@ static void read_narrow (LsWorkloadReader *r, LsPrecision *p) {
     return;
   }
   p->compute = read_format (r, W "precision.activations", p->compute);
+  p->narrow_attention = ls_config_is_word (r->config, W "precision.attention", "fp8");
   if (blocks)
     ls_reader_no_effect (r, W "precision.scaling", "mxfp8 and nvfp4 scale by block");
   else
@@ -195,6 +197,31 @@ static gboolean has_ranks (const LsWorkloadReader *r, guint group) {
                                ls_cluster_gpu_node (r->cluster, w->gpu_of_rank[rank])) == group)
       return TRUE;
   return FALSE;
+}
+
+/* Attention in 8 bits where the kernel or the accelerators of a group have none stays in that of the activations. */
+static void check_narrow_attention (LsWorkloadReader *r) {
+  static const char *const path = W "precision.attention";
+  const LsWorkload *w = r->workload;
+  const LsAccelerator *told = NULL;
+
+  if (!w->precision.narrow.used || !w->precision.narrow_attention)
+    return;
+  if (w->attention != LS_ATTENTION_FLASH3) {
+    ls_reader_no_effect (r, path, "only the attention kernel flash-3 has a form in 8 bits");
+    return;
+  }
+  for (guint g = 0; r->cluster != NULL && g < ls_cluster_n_groups (r->cluster); g++) {
+    const LsAccelerator *gpu = ls_cluster_group (r->cluster, g)->node.gpu;
+
+    if (gpu == NULL || gpu == told || !has_ranks (r, g) ||
+        gpu->tuning->flash_narrow_forward.value > 0)
+      continue;
+    told = gpu;
+    ls_config_warning_at (r->config, r->errors, path,
+                          "%s has no attention in 8 bits and multiplies it in %s", gpu->name,
+                          ls_format_name (w->precision.compute));
+  }
 }
 
 /* A compute format that the accelerators of a group lack runs as another: a warning for each kind, with the
@@ -549,6 +576,7 @@ static void read_all (LsWorkloadReader *r) {
   ls_reader_check_zero (r);
   ls_reader_check_schedule (r);
   check_formats (r);
+  check_narrow_attention (r);
   r->workload->steps = ls_config_get_int (r->config, W "stop.steps");
   if (is_too_large (r->workload))
     ls_reader_fault (r, W "batch", "the tensors of a micro-batch are too large to simulate");

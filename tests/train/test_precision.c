@@ -347,6 +347,93 @@ START_TEST (saved_inputs_are_narrow) {
 }
 END_TEST
 
+/* A GPT block on a B200 with attention in 8 bits: 3 h queries, keys and values per token are scaled (2 + 1 bytes) and kept in
+ * 1 byte, h gradients of its output are scaled; with delayed scaling h outputs and 3 h gradients are widened (1 + 2
+ * bytes), with current scaling none, and scaling reads twice. Saved bytes are 3 s b h less. An A100, or FlashAttention 2,
+ * has no such kernel: nothing changes. source: TransformerEngine, FusedAttnFunc. */
+static LsStage *attention_stage (LsWorkload *workload, LsAttention kernel, LsFp8Recipe recipe,
+                                 gboolean narrow, const char *name) {
+  workload->attention = kernel;
+  workload->precision.narrow.recipe = recipe;
+  workload->precision.narrow_attention = narrow;
+  return ls_stage_new (workload, 0, gpu (name));
+}
+
+START_TEST (attention_in_8_bits_moves_these_bytes) {
+  static const struct {
+    LsFp8Recipe recipe;
+    int scaled, widened;
+  } cases[] = {{LS_FP8_DELAYED, 3, 3}, {LS_FP8_CURRENT, 5, 0}};
+  const gint64 sh = (gint64) S * H;
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (LsWorkload) wide = workload_of ("fp8", 0, 1), narrow = workload_of ("fp8", 0, 1);
+    g_autoptr (LsStage) all =
+        attention_stage (wide, LS_ATTENTION_FLASH3, cases[i].recipe, FALSE, "b200");
+    g_autoptr (LsStage) eight =
+        attention_stage (narrow, LS_ATTENTION_FLASH3, cases[i].recipe, TRUE, "b200");
+    const LsLayerPlan *plan = block (eight);
+
+    ck_assert_int_eq (scaled_bytes (plan->forward, plan->n_forward, "scale_heads"),
+                      3 * sh * cases[i].scaled);
+    ck_assert_int_eq (scaled_bytes (plan->forward, plan->n_forward, "widen_attention"),
+                      sh * cases[i].widened);
+    ck_assert_int_eq (scaled_bytes (plan->backward, plan->n_backward, "scale_attention_grad"),
+                      sh * cases[i].scaled);
+    ck_assert_int_eq (scaled_bytes (plan->backward, plan->n_backward, "widen_heads_grad"),
+                      3 * sh * cases[i].widened);
+    ck_assert_int_eq (ls_layer_plan_saved_bytes (block (all)) - ls_layer_plan_saved_bytes (plan),
+                      3 * sh);
+  }
+}
+END_TEST
+
+START_TEST (attention_stays_wide_without_a_kernel) {
+  static const struct {
+    const char *gpu;
+    LsAttention kernel;
+  } cases[] = {{"a100", LS_ATTENTION_FLASH3}, {"b200", LS_ATTENTION_FLASH2}};
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (LsWorkload) wide = workload_of ("fp8", 0, 1), narrow = workload_of ("fp8", 0, 1);
+    g_autoptr (LsStage) all =
+        attention_stage (wide, cases[i].kernel, LS_FP8_DELAYED, FALSE, cases[i].gpu);
+    g_autoptr (LsStage) eight =
+        attention_stage (narrow, cases[i].kernel, LS_FP8_DELAYED, TRUE, cases[i].gpu);
+
+    ck_assert_uint_eq (block (all)->n_forward, block (eight)->n_forward);
+    ck_assert_uint_eq (block (all)->n_backward, block (eight)->n_backward);
+    ck_assert_int_eq (ls_layer_plan_saved_bytes (block (all)),
+                      ls_layer_plan_saved_bytes (block (eight)));
+  }
+}
+END_TEST
+
+/* Heads that are exchanged over context ranks (all-to-all) travel in 1 byte: queries, keys, values and the output forward,
+ * and their gradients, 8 s h / c elements in all. */
+START_TEST (heads_are_exchanged_in_8_bits) {
+  gint64 sum[2] = {0};
+
+  for (guint narrow = 0; narrow < 2; narrow++) {
+    g_autoptr (LsWorkload) workload = workload_of ("fp8", 0, 1);
+
+    workload->layout.context = 4;
+    workload->layout.ranks = 4;
+    workload->context_kind = LS_CONTEXT_ALL_TO_ALL;
+    g_autoptr (LsStage) stage =
+        attention_stage (workload, LS_ATTENTION_FLASH3, LS_FP8_DELAYED, narrow == 1, "b200");
+    const LsLayerPlan *plan = block (stage);
+
+    for (guint i = 0; i < plan->n_forward; i++)
+      sum[narrow] += plan->forward[i].collective_bytes;
+    for (guint i = 0; i < plan->n_backward; i++)
+      sum[narrow] += plan->backward[i].collective_bytes;
+  }
+  ck_assert_int_eq (sum[1], 8 * (gint64) S * H / 4);
+  ck_assert_int_eq (sum[0], 2 * sum[1]);
+}
+END_TEST
+
 /* The kernel model at its best: a block's matmuls in fp8 take less than in bf16, and at least half. */
 START_TEST (narrow_products_are_faster) {
   g_autoptr (LsWorkload) wide = workload_of ("bf16", 0, 1);
@@ -433,6 +520,9 @@ int main (void) {
   tcase_add_test (tests, moments_of_optimizers);
   tcase_add_test (tests, narrow_products_are_faster);
   tcase_add_test (tests, only_linear_maps_are_gathered_narrow);
+  tcase_add_test (tests, attention_in_8_bits_moves_these_bytes);
+  tcase_add_test (tests, attention_stays_wide_without_a_kernel);
+  tcase_add_test (tests, heads_are_exchanged_in_8_bits);
   suite_add_tcase (suite, tests);
   SRunner *runner = srunner_create (suite);
   srunner_run_all (runner, CK_ENV);

@@ -1,0 +1,46 @@
+/* What the files that read rows of training tables share: one row, and questions about its text. Short names, for no header
+ * includes this one. Ownership: all borrowed. */
+#pragma once
+
+#include <string.h>
+
+#include "cli/table_columns.h"
+#include "cli/training_row.h"
+
+typedef struct {
+  const LsCsv *csv;
+  guint row;
+} Reader;
+
+static inline const char *text (const Reader *reader, const char *column) {
+  return ls_table_field (reader->csv, reader->row, LS_TABLE_TRAINING, column);
+}
+
+/* Does the column's text contain the word, whatever its case? */
+static inline gboolean says (const Reader *reader, const char *column, const char *word) {
+  g_autofree char *folded = g_ascii_strdown (text (reader, column), -1);
+
+  return strstr (folded, word) != NULL;
+}
+
+/* Framework of the row; without such a column, what the source says. */
+static inline const char *framework (const Reader *reader) {
+  return *text (reader, "framework") ? "framework" : "source";
+}
+
+static inline gboolean of_torchtitan (const Reader *reader) {
+  return says (reader, framework (reader), "torchtitan");
+}
+
+static inline gboolean of_nemo (const Reader *reader) {
+  if (says (reader, "model", "lora") && says (reader, "model", "mlperf"))
+    return TRUE; /* NVIDIA's implementation on NVIDIA's accelerators, whatever the container is called */
+  /* MLPerf's submissions name the container of the framework: "PyTorch NVIDIA Release 25.09". */
+  return says (reader, framework (reader), "nemo") || says (reader, framework (reader), "bridge") ||
+         says (reader, framework (reader), "nvidia");
+}
+
+/* Formats and scaling of products, gradients and attention. */
+void ls_training_read_precision (const Reader *reader, LsTrainingRow *out);
+/* In 4 bits whatever the column says. */
+gboolean ls_training_runs_in_fp4 (const Reader *reader);
