@@ -44,7 +44,7 @@ run 2 validate table.csv --row nothing
 run 0 validate --columns
 [ "$(head -n 1 out)" = "table,column,use,meaning" ] || fail "the head line is $(head -n 1 out)"
 for column in $(sed 1d out | cut -d, -f2,3 | grep ',input$' | cut -d, -f1 | sort -u); do
-  grep -q "\"$column\"" "$SOURCE_DIR"/sim/cli/training_row.c "$SOURCE_DIR"/sim/cli/predict*.c ||
+  grep -q "\"$column\"" "$SOURCE_DIR"/sim/cli/training_*.[ch] "$SOURCE_DIR"/sim/cli/predict*.c ||
     fail "column $column is listed and no reader asks for it"
 done
 says out "training,step_time_s,measured"
