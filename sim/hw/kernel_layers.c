@@ -81,6 +81,22 @@ LsKernelCost ls_kernel_permute (const LsDevice *device, gint64 bytes) {
   return row_by_row (device, (double) bytes, PERMUTE_PER_SM_BPS);
 }
 
+/* Megatron-LM's loss over a vocabulary that may be split, operation by operation, in bytes per logit (of `size` bytes as
+ * the product made it, then of 4) and in launches; what is of a value per token counts as a launch alone.
+ * Forward: to fp32 (size + 4), maximum 4, subtract 8, exponential 8, sum 4, divide 8; 3 launches for the mask of this
+ * rank's tokens, 3 for their numbers, 4 for the logits that they pick, 2 for the loss; masked, summed, divided by the
+ * mask's sum and by the number of micro-batches, and times the scale of the loss: 6.
+ * Backward: times the gradient 8, back to `size` (4 + size); 4 launches back through that mean, 6 for the picks.
+ * source: megatron/mpu/cross_entropy.py (v2.4; megatron/core/tensor_parallel/cross_entropy.py does the same),
+ * pretrain_gpt.py (loss_func), schedules.py (forward_step). */
+static LsKernelCost parallel_loss (const LsDevice *device, double logits, double size,
+                                   LsPass pass) {
+  const gboolean forward = pass == LS_PASS_FORWARD;
+
+  return ls_kernel_stream_real (device, logits * (forward ? size + 36 : 12 + size), 6 * logits,
+                                forward ? 6 + 12 + 6 : 2 + 10);
+}
+
 LsKernelCost ls_kernel_cross_entropy (const LsDevice *device, gint64 rows, gint64 vocabulary,
                                       LsFormat logits, LsLossKernel kernel, LsPass pass) {
   LS_REQUIRE (rows >= 0 && vocabulary >= 0, "negative size of a loss");
@@ -91,6 +107,9 @@ LsKernelCost ls_kernel_cross_entropy (const LsDevice *device, gint64 rows, gint6
   if (kernel == LS_LOSS_KERNEL_IN_PLACE) /* maximum and sum, then gradients; backward scales them */
     return by_rows (device, op, rows, vocabulary, logits,
                     row_by_row (device, elements * size * (forward ? 3 : 2), ROW_LOSS_PER_SM_BPS));
+  if (kernel == LS_LOSS_KERNEL_PARALLEL)
+    return by_rows (device, op, rows, vocabulary, logits,
+                    parallel_loss (device, elements, size, pass));
   if (kernel == LS_LOSS_KERNEL_FUSED) /* one read; backward one read and one write in place */
     return by_rows (
         device, op, rows, vocabulary, logits,

@@ -102,7 +102,8 @@ LsLayerPlan *ls_layer_embedding_new (const LsWorkload *workload, const LsAcceler
 
 static LsLossKernel loss_kernel (const LsSoftware *software) {
   if (!software->fused_cross_entropy)
-    return LS_LOSS_KERNEL_PASSES;
+    return software->loss_keeps == LS_LOSS_SOFTMAX ? LS_LOSS_KERNEL_PARALLEL
+                                                   : LS_LOSS_KERNEL_PASSES;
   return software->loss_keeps == LS_LOSS_NOTHING ? LS_LOSS_KERNEL_IN_PLACE : LS_LOSS_KERNEL_FUSED;
 }
 
@@ -128,7 +129,7 @@ static void head_forward (LsLayerBuilder *b, const LsTransformer *t, gint64 voca
     op->saved_bytes = logits * WIDE_BYTES;
   if (keeps == LS_LOSS_LOG_SOFTMAX)
     op->workspace_bytes = ls_layer_bytes (b, logits) + logits * WIDE_BYTES;
-  else if (keeps == LS_LOSS_SOFTMAX && kernel == LS_LOSS_KERNEL_PASSES)
+  else if (keeps == LS_LOSS_SOFTMAX && kernel == LS_LOSS_KERNEL_PARALLEL)
     op->workspace_bytes = logits * WIDE_BYTES;
   ls_layer_add_collective (b, "loss_pick", LS_COLLECTIVE_ALL_REDUCE, b->tokens * STATISTIC_BYTES);
   ls_layer_add_collective (b, "loss_sum", LS_COLLECTIVE_ALL_REDUCE, b->tokens * STATISTIC_BYTES);

@@ -89,6 +89,15 @@ START_TEST (streamed_bytes) {
        ls_kernel_cross_entropy (&device, 1000, 512, LS_FORMAT_BF16, LS_LOSS_KERNEL_PASSES,
                                 LS_PASS_FORWARD),
        7 * tensor},
+      /* cast 2 + 4, maximum 4, subtract 8, exponential 8, sum 4, divide 8 */
+      {"loss of a split vocabulary",
+       ls_kernel_cross_entropy (&device, 1000, 512, LS_FORMAT_BF16, LS_LOSS_KERNEL_PARALLEL,
+                                LS_PASS_FORWARD),
+       19 * tensor},
+      {"its gradient",
+       ls_kernel_cross_entropy (&device, 1000, 512, LS_FORMAT_BF16, LS_LOSS_KERNEL_PARALLEL,
+                                LS_PASS_BACKWARD),
+       7 * tensor},
       {"Adam", ls_kernel_optimizer (&device, 1000, 28, 1), 28000},
   };
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
