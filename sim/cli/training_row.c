@@ -153,6 +153,12 @@ static void widen_to_domain (const Reader *reader, LsTrainingRow *out) {
     }
 }
 
+/* Does the source tell the release of the software? torchtitan's date, and the rounds of MLPerf of 2023 (later ones name
+ * containers, some of them wrongly: "23.09" on Blackwell). */
+static gboolean dated_by_source (const Reader *reader) {
+  return of_torchtitan (reader) || says (reader, "source", "training_results_v3.");
+}
+
 static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError **error) {
   const char *rate = text (reader, "inter_node_per_gpu_gbit_s");
   g_autofree char *words = NULL;
@@ -181,7 +187,7 @@ static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError 
                  (int) out->gpus_per_node);
   words = g_strjoin (" ", text (reader, framework (reader)), of_nemo (reader) ? "nemo" : "",
                      text (reader, "other_config"),
-                     of_torchtitan (reader) ? text (reader, "source") : "", NULL);
+                     dated_by_source (reader) ? text (reader, "source") : "", NULL);
   out->software = ls_software_for_framework (words);
   return TRUE;
 }

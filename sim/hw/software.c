@@ -182,6 +182,49 @@ static const LsSoftware generations[] = {
      .source = "SimuMax docs/b200/b200_real_repro_guide.md: Megatron-LM of April 2026 with "
                "TransformerEngine 2.11 (its Triton cross entropy, its placeholders of weight "
                "gradients), tensor, data and pipeline overlap off"},
+    {.name = "nemo-2023-04",
+     .aliases = "",
+     .title = "NeMo 1.17 with Transformer Engine 0.8 (spring of 2023)",
+     .matmul_factor = ASSUMED (1.0, "no correction"),
+     .gap_s = ASSUMED (1.0e-6, GAP),
+     .host_launch_s = ASSUMED (6e-6, LAUNCH),
+     .host_step_s = ASSUMED (5e-3, STEP),
+     .attention = LS_ATTENTION_FLASH1,
+     .fused_bias_gelu = TRUE,
+     .fused_dropout_add = TRUE,
+     .fused_bias_gradient = TRUE,
+     .fused_norm = TRUE,
+     .fused_optimizer = TRUE,
+     .fused_weight_gradient = TRUE,
+     .overlaps_tensor = TRUE,
+     .gathers_ahead = TRUE,
+     .buckets_first_stage = TRUE,
+     .source =
+         "mlcommons/training_results_v3.0 @9f08e30, "
+         "NVIDIA_CoreWeave/benchmarks/gpt3/implementations/"
+         "pytorch: Dockerfile (NeMo 1.17, TransformerEngine 0.8), requirements.txt (flash_attn "
+         "1.0.5), conf/megatron_gpt_config.yaml (gradients and parameters beside the passes); no "
+         "parameters in 8 bits, no fused loss"},
+    {.name = "nemo-2023",
+     .aliases = "",
+     .title = "NeMo 1.20 with Transformer Engine of autumn 2023",
+     .matmul_factor = ASSUMED (1.0, "no correction"),
+     .gap_s = ASSUMED (1.0e-6, GAP),
+     .host_launch_s = ASSUMED (6e-6, LAUNCH),
+     .host_step_s = ASSUMED (5e-3, STEP),
+     .attention = LS_ATTENTION_FLASH2,
+     .fused_bias_gelu = TRUE,
+     .fused_dropout_add = TRUE,
+     .fused_bias_gradient = TRUE,
+     .fused_norm = TRUE,
+     .fused_optimizer = TRUE,
+     .fused_weight_gradient = TRUE,
+     .overlaps_tensor = TRUE,
+     .gathers_ahead = TRUE,
+     .buckets_first_stage = TRUE,
+     .source = "mlcommons/training_results_v3.1 @5b62935, "
+               "NVIDIA/benchmarks/gpt3/implementations/pytorch: "
+               "Dockerfile (NeMo 1.20, flash-attn 2.0.8); else as nemo-2023-04"},
     {.name = "nemo-2024",
      .aliases = "",
      .title =
@@ -385,6 +428,8 @@ static const struct {
     {{"megatron core", NULL}, "megatron-core"},
     {{"megatron-bridge", NULL}, "megatron-bridge"},
     {{"nemo 24.", NULL}, "nemo-2024"},
+    {{"nemo", "training_results_v3.0"}, "nemo-2023-04"},
+    {{"nemo", "training_results_v3.1"}, "nemo-2023"},
     {{"nemo", NULL}, "megatron-bridge"},
     {{"megatron-deepspeed", "feb 2022"}, "megatron-deepspeed-bigscience"},
     {{"megatron-deepspeed", NULL}, "megatron-deepspeed"},

@@ -147,6 +147,8 @@ START_TEST (frameworks_name_generations) {
       {"Megatron-LM 2022", "megatron-2022"},
       {"Megatron-Core r0.8.0", "megatron-core"},
       {"NeMo 24.03.01", "nemo-2024"},
+      {"PyTorch NVIDIA Release 23.09 nemo mlcommons/training_results_v3.1 @a", "nemo-2023"},
+      {"NVIDIA NeMo Megatron Release 23.04 mlcommons/training_results_v3.0 @a", "nemo-2023-04"},
       {"NeMo 25.04.rc2", "megatron-bridge"},
       {"Megatron-Bridge/NeMo 26.02 NeMo Container", "megatron-bridge"},
       {"Composer + PyTorch FSDP (mosaicml/pytorch 2.1.0_cu121 per sweep.sh)", "pytorch-fsdp-2.1"},
