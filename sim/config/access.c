@@ -25,6 +25,7 @@ void ls_config_free (LsConfig *config) {
   ls_config_node_free (config->root);
   g_string_chunk_free (config->names);
   g_hash_table_unref (config->no_effect);
+  g_hash_table_unref (config->settled);
   g_tree_unref (config->defaults);
   g_free (config->redirect_from);
   g_free (config->redirect_to);

@@ -264,6 +264,7 @@ LsConfig *ls_config_builder_build (LsConfigBuilder *builder, LsConfigErrors *err
   config->schema = builder->schema;
   config->names = g_string_chunk_new (256);
   config->no_effect = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  config->settled = ls_config_settled_table ();
   config->defaults = g_tree_new_full (compare_paths, NULL, g_free, NULL);
   config->root = ls_config_node_new_map ((LsConfigPosition){NULL, 0, 0});
   complete = merge_layers (builder, builder->files, config, errors);

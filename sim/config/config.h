@@ -134,6 +134,12 @@ void ls_config_warning_at (const LsConfig *config, LsConfigErrors *errors, const
  * the defaults that count, whether it was read before or not. */
 void ls_config_no_effect (LsConfig *config, const char *path, const char *reason);
 
+/* What a key that was left open (no default, or a word such as auto) came to in this scenario, and from where:
+ * "true", "software megatron-core". For --explain; changes nothing else. A key that was given otherwise
+ * keeps what was given. */
+void ls_config_settled (LsConfig *config, const char *path, const char *from, const char *format,
+                        ...) G_GNUC_PRINTF (4, 5);
+
 /* A warning for each key given that nothing has read. */
 void ls_config_warn_unused (LsConfig *config, LsConfigErrors *errors);
 

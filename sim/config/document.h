@@ -8,11 +8,22 @@
 
 G_BEGIN_DECLS
 
+/* What a key that was left open came to, and why. */
+typedef struct {
+  char *value, *from;
+} LsConfigSettled;
+
+/* NULL where the path is not settled. @path: any, short forms included. */
+const LsConfigSettled *ls_config_find_settled (const LsConfig *config, const char *path);
+/* An empty table of them (transfer full). */
+GHashTable *ls_config_settled_table (void);
+
 struct LsConfig {
   const LsConfigSchema *schema;
   LsConfigNode *root;
   GStringChunk *names;   /* keeps the file names of positions */
   GHashTable *no_effect; /* LsConfigNode -> reason (owned), for ls_config_no_effect() */
+  GHashTable *settled;   /* full path -> LsConfigSettled (owned), for ls_config_settled() */
   GTree *defaults;       /* full paths (owned) of keys not given whose default was read */
   gboolean readable;
   char *redirect_from, *redirect_to; /* ls_config_redirect(); NULL: none */

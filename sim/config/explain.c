@@ -44,16 +44,38 @@ static void facts_free (Facts *facts) {
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Facts, facts_free)
 
+/* What a key that was left open, or left to a word, came to. */
+static void add_settled (Facts *facts, const LsConfig *config, const char *path, const char *name) {
+  const LsConfigSettled *settled = ls_config_find_settled (config, path);
+
+  if (settled == NULL)
+    return;
+  add_fact (facts, name, settled->value);
+  add_fact (facts, strcmp (name, "value") == 0 ? "from" : "as", settled->from);
+}
+
+static gboolean is_open_word (const LsConfigNode *node) {
+  return node->kind == LS_CONFIG_NODE_SCALAR && g_strcmp0 (node->text, "auto") == 0;
+}
+
 /* The value in a config as one line, and its origin. */
 static void add_value (Facts *facts, LsConfig *config, const char *path, const LsConfigKey *row) {
   LsConfigFound found = ls_config_find (config, path);
   g_autoptr (GString) text = g_string_new (NULL);
   g_autofree char *place = NULL;
 
+  if (found.node == NULL && row != NULL && row->default_text != NULL) {
+    add_fact (facts, "value", row->default_text);
+    add_fact (facts, "from", "default");
+    add_settled (facts, config, path, "here");
+    return;
+  }
+  if (found.node == NULL && ls_config_find_settled (config, path) != NULL) {
+    add_settled (facts, config, path, "value");
+    return;
+  }
   if (found.node == NULL) {
-    if (row != NULL && row->default_text != NULL)
-      add_fact (facts, "value", row->default_text);
-    add_fact (facts, "from", row != NULL && row->default_text != NULL ? "default" : "not given");
+    add_fact (facts, "from", "not given");
     return;
   }
   if (found.node->kind == LS_CONFIG_NODE_SCALAR)
@@ -73,6 +95,8 @@ static void add_value (Facts *facts, LsConfig *config, const char *path, const L
   place = ls_config_position_text (found.node->position);
   add_fact (facts, "value", text->str);
   add_fact (facts, "from", place);
+  if (is_open_word (found.node))
+    add_settled (facts, config, path, "here");
 }
 
 static void add_row_facts (Facts *facts, const LsConfigKey *row) {

@@ -77,6 +77,36 @@ void ls_config_no_effect (LsConfig *config, const char *path, const char *reason
   }
 }
 
+static void settled_free (gpointer data) {
+  LsConfigSettled *settled = data;
+
+  g_free (settled->value);
+  g_free (settled->from);
+  g_free (settled);
+}
+
+GHashTable *ls_config_settled_table (void) {
+  return g_hash_table_new_full (g_str_hash, g_str_equal, g_free, settled_free);
+}
+
+void ls_config_settled (LsConfig *config, const char *path, const char *from, const char *format,
+                        ...) {
+  LsConfigSettled *settled = g_new0 (LsConfigSettled, 1);
+  va_list args;
+
+  va_start (args, format);
+  settled->value = g_strdup_vprintf (format, args);
+  va_end (args);
+  settled->from = g_strdup (from);
+  g_hash_table_replace (config->settled, ls_config_full_path (config, path), settled);
+}
+
+const LsConfigSettled *ls_config_find_settled (const LsConfig *config, const char *path) {
+  g_autofree char *full = ls_config_full_path (config, path);
+
+  return g_hash_table_lookup (config->settled, full);
+}
+
 typedef struct {
   LsConfig *config;
   LsConfigErrors *errors;

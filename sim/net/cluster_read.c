@@ -175,6 +175,8 @@ LsCluster *ls_cluster_new (LsConfig *config, LsConfigErrors *errors) {
                             .names = g_ptr_array_new (),
                             .groups = g_array_new (FALSE, TRUE, sizeof (LsNodeGroup))};
   LsCluster *cluster = build (&reader);
+  if (cluster != NULL)
+    ls_cluster_reader_settled (config, cluster);
   for (guint i = 0; i < reader.fabrics->len; i++)
     ls_fabric_spec_clear (&g_array_index (reader.fabrics, LsFabricSpec, i));
   for (guint i = 0; i < reader.groups->len; i++) {

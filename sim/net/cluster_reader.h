@@ -60,5 +60,7 @@ void ls_cluster_read_finish_graph (LsClusterReader *reader, const char *base, gu
 gboolean ls_cluster_read_node (LsClusterReader *reader, const char *base, LsNodeSpec *node);
 /* read_mig.c: after the links of whole GPUs. */
 void ls_cluster_read_mig (LsClusterReader *reader, const char *base, LsNodeSpec *node);
+/* cluster_settled.c: what keys of nodes that are left open came to, for --explain. */
+void ls_cluster_reader_settled (LsConfig *config, const LsCluster *cluster);
 /* read_links.c: overrides, then what only a topology can tell: names of links, reach, routes. */
 void ls_cluster_read_links (LsClusterReader *reader, LsCluster *cluster);

@@ -665,8 +665,10 @@ LsWorkload *ls_workload_new (LsConfig *config, const LsCluster *cluster, LsConfi
     read_timed (&reader);
   else
     read_all (&reader);
-  if (reader.fine)
+  if (reader.fine) {
+    ls_reader_settled (&reader);
     return reader.workload;
+  }
   ls_workload_free (reader.workload);
   return NULL;
 }
