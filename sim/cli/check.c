@@ -93,7 +93,7 @@ static void json_job (LsCli *cli, LsJson *json, const LsScenario *scenario, guin
     ls_check_memory_json (json, scenario, job);
   if (ls_args_has (cli->args, "layout"))
     ls_check_layout_json (json, scenario, job);
-  if (ls_args_has (cli->args, "recompute-curve") && !scenario->jobs[job].workload->traffic)
+  if (ls_args_has (cli->args, "recompute-curve") && ls_scenario_has_memory (scenario, job))
     ls_check_recompute_json (json, scenario, job);
 }
 
@@ -137,6 +137,21 @@ static void append_card (GString *out, const LsScenario *scenario, guint job,
                           fullest->fits ? "fits" : "does not fit; --memory says what would");
 }
 
+/* What memory and the curve of recomputing are asked of; a job that holds nothing says so. */
+static void append_memory (GString *out, const LsScenario *scenario, guint job, gboolean memory,
+                           gboolean curve) {
+  if (!ls_scenario_has_memory (scenario, job)) {
+    g_string_append (out, scenario->jobs[job].workload->traffic
+                              ? "a traffic job trains nothing; its memory is not modelled\n"
+                              : "timed workers hold nothing; their memory is not modelled\n");
+    return;
+  }
+  if (memory)
+    ls_check_memory (out, scenario, job);
+  if (curve)
+    ls_check_recompute (out, scenario, job);
+}
+
 static char *as_text (LsCli *cli, const LsScenario *scenario, const LsMemoryEstimate *fullest) {
   GString *out = g_string_new (NULL);
   gboolean memory = ls_args_has (cli->args, "memory"), layout = ls_args_has (cli->args, "layout");
@@ -158,16 +173,10 @@ static char *as_text (LsCli *cli, const LsScenario *scenario, const LsMemoryEsti
                               scenario->jobs[job].name);
     if (!memory && !layout && !of_nodes && !curve)
       append_card (out, scenario, job, &fullest[job]);
-    if (memory && scenario->jobs[job].workload->traffic)
-      g_string_append (out, "a traffic job trains nothing; its memory is not modelled\n");
-    else if (memory && !ls_scenario_has_memory (scenario, job))
-      g_string_append (out, "timed workers hold nothing; their memory is not modelled\n");
-    else if (memory)
-      ls_check_memory (out, scenario, job);
+    if (memory || curve)
+      append_memory (out, scenario, job, memory, curve);
     if (layout)
       ls_check_layout (out, scenario, job);
-    if (curve && !scenario->jobs[job].workload->traffic)
-      ls_check_recompute (out, scenario, job);
   }
   return g_string_free (out, FALSE);
 }

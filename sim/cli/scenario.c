@@ -218,6 +218,17 @@ static void read_worker_failures (LsScenario *scenario) {
   }
 }
 
+/* A campaign that cannot be, and what else stands there for its sake. */
+static void refuse_campaign (LsScenario *scenario, const char *why) {
+  static const char *const paths[] = {"campaign", "faults.failures", "faults.preset"};
+  LsConfig *config = scenario->config;
+
+  for (guint i = 0; i < G_N_ELEMENTS (paths); i++)
+    if (ls_config_has (config, paths[i]))
+      ls_config_get_node (config, paths[i]);
+  ls_config_error_at (config, scenario->errors, "campaign", "%s", why);
+}
+
 /* The campaign of the one job that the scenario has. */
 static void read_campaign (LsScenario *scenario) {
   LsConfig *config = scenario->config;
@@ -237,9 +248,18 @@ static void read_campaign (LsScenario *scenario) {
   if (scenario->workload == NULL)
     return;
   if (scenario->n_jobs > 1) {
-    ls_config_get_node (config, "campaign");
-    ls_config_error_at (config, scenario->errors, "campaign",
-                        "is of one job, and the scenario has %u", scenario->n_jobs);
+    g_autofree char *why =
+        g_strdup_printf ("is of one job, and the scenario has %u", scenario->n_jobs);
+
+    refuse_campaign (scenario, why);
+    return;
+  }
+  if (scenario->workload->traffic != NULL || scenario->workload->update.active) {
+    refuse_campaign (scenario,
+                     scenario->workload->traffic != NULL
+                         ? "is of synchronous training by steps, and a traffic job trains nothing"
+                         : "is of synchronous training by steps, and this is a run of updates; "
+                           "failures of its workers stand under faults.failures alone");
     return;
   }
   scenario->campaign =

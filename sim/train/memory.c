@@ -290,6 +290,13 @@ gboolean ls_memory_host_fits (const LsMemoryEstimate *estimate) {
          estimate->host_bytes <= estimate->host_capacity_bytes;
 }
 
+/* Servers that update hold what the optimizer keeps, and the master copy (update_replica.c). */
+static gboolean servers_update (const LsWorkload *workload) {
+  const LsUpdatePlan *plan = &workload->update;
+
+  return plan->active && !plan->spec.policy->local && plan->n_server_nodes > 0;
+}
+
 void ls_memory_estimate (const LsWorkload *workload, guint number, const LsAccelerator *accelerator,
                          LsMemoryEstimate *estimate) {
   g_autoptr (LsStage) stage = ls_stage_new (workload, number, accelerator);
@@ -309,7 +316,7 @@ void ls_memory_estimate (const LsWorkload *workload, guint number, const LsAccel
   estimate->bytes[LS_MEMORY_PARAMETERS] = held.parameters_bytes + stage->narrow_bytes;
   estimate->frozen_bytes = held.frozen_bytes;
   estimate->bytes[LS_MEMORY_GRADIENTS] = held.gradients_bytes;
-  estimate->bytes[LS_MEMORY_OPTIMIZER] = held.optimizer_bytes;
+  estimate->bytes[LS_MEMORY_OPTIMIZER] = servers_update (workload) ? 0 : held.optimizer_bytes;
   estimate->bytes[LS_MEMORY_ACTIVATIONS] = peak.bytes - peak.gathered - peak.reduced;
   estimate->bytes[LS_MEMORY_BUFFERS] = peak.gathered + peak.reduced + estimate->message_bytes +
                                        estimate->placeholder_bytes + estimate->root_bytes;

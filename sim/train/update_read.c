@@ -308,9 +308,33 @@ void ls_update_read_timed (LsWorkloadReader *r) {
 
 /* --- replicas --------------------------------------------------------------------------------- */
 
+/* Experts, or embedding tables, that workers share among each other keep them in step: a worker has its own. */
+static void check_experts (LsWorkloadReader *r) {
+  const LsWorkload *w = r->workload;
+  const char *policy = w->update.spec.policy->name;
+  LsLayout alone = w->layout;
+
+  alone.data = 1;
+  if (w->layout.data <= 1 || ls_layout_experts_fit (&alone))
+    return;
+  if (ls_model_table_parameters (w->model) > 0)
+    ls_reader_fault (r, U "policy",
+                     "the embedding tables are dealt over all ranks, which are in step; %s cannot "
+                     "train them",
+                     policy);
+  else
+    ls_reader_fault (r, W "parallel.expert",
+                     "workers of %s do not share their experts: the replicas are not in step; "
+                     "expert %u x expert_tensor %u must divide tensor x context = %u",
+                     policy, alone.expert, ls_layout_size (&alone, LS_AXIS_EXPERT_TENSOR),
+                     alone.tensor * alone.context);
+}
+
 static void check_replicas (LsWorkloadReader *r) {
   const LsWorkload *w = r->workload;
   const LsUpdatePolicy *policy = w->update.spec.policy;
+
+  check_experts (r);
 
   if (policy->due != NULL && !policy->all)
     ls_reader_fault (

@@ -137,6 +137,27 @@ says out "textbook"
 run 0 check tiny.yaml --recompute-curve --json
 says out '"best_k"'
 says out '"law_work"'
+# Jobs that hold nothing have neither memory nor a curve.
+cat >timed.yaml <<'YAML'
+cluster: {nodes: 1, node: dgx-a100}
+workload: {model: {kind: timed, compute: {dist: constant, value: 1 s}, parameters: 10}, batch: {per_worker: 1}}
+YAML
+for what in memory recompute-curve; do
+  run 0 check timed.yaml --$what
+  says out "timed workers hold nothing"
+  run 0 check timed.yaml --$what --json
+  is_json
+done
+# Workers whose servers update hold no moments: the run and the check agree.
+for policy in async local-sgd; do
+  sets="--set workload.update.policy=$policy --set workload.update.servers=main[0]"
+  # shellcheck disable=SC2086 # a list of words
+  run 0 run tiny.yaml --json --trace none -q $sets
+  grep -o '"optimizer_bytes": [0-9]*' out >held
+  # shellcheck disable=SC2086
+  run 0 check tiny.yaml --json -q $sets
+  says out "$(cat held)"
+done
 run 0 check tiny.yaml --set workload.recompute.mode=fit
 says out "chosen by mode fit"
 # -o writes a file once; a folder or "-" is refused.
