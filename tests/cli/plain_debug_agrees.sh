@@ -1,11 +1,12 @@
 #!/bin/sh
-# Debug and Release agree on every time: the same scenarios, the same databases, but for what the
-# wall clock says. Optimisation must not reach a result, since rates and times are integers and
-# floating-point contraction is off. Needs build/debug (tools/test makes it), else it is skipped.
+# Release and the sanitizer tree's Debug program (-O1, assertions on) agree on every time: the same
+# scenarios, the same databases, but for what the wall clock says. Optimisation must not reach a
+# result, since rates and times are integers and floating-point contraction is off. Needs
+# build/asan (tools/test makes it), else it is skipped.
 # shellcheck source=tests/cli/lib/common.sh
 . "$SOURCE_DIR/tests/cli/lib/common.sh"
 command -v sqlite3 >/dev/null || { echo "skipped: sqlite3 is not installed"; exit 77; }
-debug=$BUILD_DIR/debug/lockstep
+debug=$BUILD_DIR/asan/lockstep
 [ -x "$debug" ] || { echo "skipped: there is no $debug"; exit 77; }
 release=$LOCKSTEP
 
