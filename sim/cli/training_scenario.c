@@ -1,6 +1,5 @@
 /* A row of a training table as a scenario, and the FLOPs that its publication counts. */
-#include "cli/training_row.h"
-
+#include "cli/bridge_recipe.h"
 #include "train/flops.h"
 
 double ls_training_row_flops (const LsTrainingRow *row, const LsWorkload *workload,
@@ -201,6 +200,30 @@ static void append_zero (GString *yaml, const LsTrainingRow *row) {
   g_string_append (yaml, "}\n");
 }
 
+static void append_software (GString *yaml, const LsTrainingRow *row) {
+  const LsBridgeRecipe *recipe = ls_bridge_recipe (row);
+
+  if (row->cuda_graphs > 0 || (recipe != NULL && recipe->graphs))
+    g_string_append_printf (yaml, "  software: {generation: %s, cuda_graphs: true}\n",
+                            row->software->name);
+  else
+    g_string_append_printf (yaml, "  software: %s\n", row->software->name);
+}
+
+/* Ranks of experts, and how tokens travel to them where the recipe is known. */
+static void append_expert_ranks (GString *yaml, const LsTrainingRow *row) {
+  const LsBridgeRecipe *recipe = ls_bridge_recipe (row);
+
+  if (!ls_training_row_has_experts (row))
+    return;
+  g_string_append_printf (yaml, ", expert: %d, expert_tensor: 1", (int) row->ep);
+  if (recipe != NULL && row->ep > 1)
+    g_string_append_printf (yaml, ", expert_dispatch: %s%s", recipe->dispatch,
+                            recipe->overlap && (row->pp == 1 || row->virtual_stages > 1)
+                                ? ", expert_overlap: true"
+                                : "");
+}
+
 char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const char *recompute) {
   GString *yaml = g_string_new ("lockstep: 1\n");
 
@@ -208,11 +231,7 @@ char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const 
   g_string_append (yaml, "workload:\n");
   append_model (yaml, row);
   append_precision (yaml, row);
-  if (row->cuda_graphs > 0)
-    g_string_append_printf (yaml, "  software: {generation: %s, cuda_graphs: true}\n",
-                            row->software->name);
-  else
-    g_string_append_printf (yaml, "  software: %s\n", row->software->name);
+  append_software (yaml, row);
   g_string_append_printf (yaml, "  batch: {global: %d, micro: %d, seq_len: %d",
                           (int) row->global_batch, (int) micro_batch, (int) row->seq);
   if (row->documents > 0)
@@ -225,8 +244,7 @@ char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const 
   if (row->cp > 1)
     g_string_append_printf (yaml, ", context: %d%s", (int) row->cp,
                             row->exchanges_heads ? ", context_kind: all-to-all" : "");
-  if (ls_training_row_has_experts (row))
-    g_string_append_printf (yaml, ", expert: %d, expert_tensor: 1", (int) row->ep);
+  append_expert_ranks (yaml, row);
   if (row->virtual_stages > 1)
     g_string_append_printf (yaml, ", schedule: interleaved-1f1b, virtual_stages: %d",
                             (int) row->virtual_stages);

@@ -12,6 +12,10 @@
  *             E / e matmuls of n k x / (E / e) rows each, as one grouped kernel; activation; the second
  *             map; all the way back, and the weighted sum of k rows per token. Backward is the mirror:
  *             as many all-to-alls again.
+ *             Dispatched "fused" (DeepEP, HybridEP): a token travels once to each rank that has one of its experts,
+ *             e (1 - prod (E - E/e - i) / (E - i), i < k) ranks of e when any k experts are as likely, and becomes
+ *             rows for its experts there; on the way back what a rank's experts made of it is summed first. Rows are
+ *             put in order at the rate of copies.
  *             Kept: the norm's output n h and scores n E (fp32, and a byte of the choice); rows at the
  *             experts n k x h; input of the activation and of the second map.
  *             source: Shazeer et al. 2017 (arXiv 1701.06538); Lepikhin et al. 2020 (GShard, arXiv 2006.16668);
@@ -39,12 +43,25 @@
 #define ROUTE_GRAD_KERNELS 25
 
 typedef struct {
-  gint64 rows;   /* that leave this rank (and come to it) */
+  gint64 rows; /* for experts: top_k of each token, or the slots of all */
+  gint64 sent; /* that leave this rank (and come to it): the same, or a token once for each rank */
+  gboolean once; /* ...so that they become rows for experts where they have come */
   gint64 routed; /* at this rank's experts: those of all ranks that split an expert */
   gint64 local;  /* experts of this rank */
   gint64 width;  /* columns of one of them on this rank */
   guint ranks, split;
 } Experts;
+
+/* Ranks that have one of a token's top_k experts, count / ranks of them on each: all choices miss a rank with
+ * probability prod (count - own - i) / (count - i). */
+static double ranks_of_token (const LsExperts *e, guint ranks) {
+  const double own = (double) (e->count / ranks), all = (double) e->count;
+  double missed = 1;
+
+  for (gint64 i = 0; i < e->top_k; i++)
+    missed *= MAX (all - own - (double) i, 0) / (all - (double) i);
+  return (1 - missed) * (double) ranks;
+}
 
 static Experts experts_of (const LsBlock *k) {
   const LsExperts *e = &k->t->experts;
@@ -57,10 +74,18 @@ static Experts experts_of (const LsBlock *k) {
               "%" G_GINT64_FORMAT " experts on %u x %u ranks", e->count, x.ranks, x.split);
   if (e->capacity_factor > 0)
     x.rows = e->count * (gint64) ceil (e->capacity_factor * (double) x.rows / (double) e->count);
+  x.once = x.ranks > 1 && k->b.workload->expert_dispatch == LS_EXPERT_DISPATCH_FUSED;
+  x.sent = x.once ? (gint64) ceil ((double) k->rows * ranks_of_token (e, x.ranks)) : x.rows;
   x.routed = x.rows * x.split;
   x.local = e->count / x.ranks;
   x.width = e->ffn / x.split;
   return x;
+}
+
+static gboolean orders_on_the_way (const LsWorkload *workload) {
+  return workload->expert_dispatch == LS_EXPERT_DISPATCH_AUTO
+             ? workload->software->fused_dispatch
+             : workload->expert_dispatch == LS_EXPERT_DISPATCH_FUSED;
 }
 
 /* Row by row as an index says; in `blocks`, as where all slots are alike, it is a copy, and so where it happens on the
@@ -69,7 +94,7 @@ static LsLayerOp *move_rows (LsBlock *k, const char *name, gint64 read, gint64 w
                              gboolean blocks) {
   const gint64 h = k->t->hidden, bytes = ls_layer_bytes (&k->b, (read + written) * h);
   LsLayerOp *op = ls_layer_add_kernel (&k->b, name, LS_KIND_ELEMENTWISE,
-                                       blocks || k->b.workload->software->fused_dispatch
+                                       blocks || orders_on_the_way (k->b.workload)
                                            ? ls_kernel_stream (&k->b.device, bytes, 0)
                                            : ls_kernel_permute (&k->b.device, bytes));
 
@@ -79,17 +104,29 @@ static LsLayerOp *move_rows (LsBlock *k, const char *name, gint64 read, gint64 w
 
 /* Rows by sender become rows by expert, or back. */
 static void sort_rows (LsBlock *k, const Experts *x, const char *name) {
-  if (x->ranks > 1 && x->local > 1)
+  if (x->ranks > 1 && x->local > 1 && !x->once)
     move_rows (k, name, x->routed, x->routed, k->t->experts.capacity_factor > 0);
+}
+
+/* Tokens become rows for their experts: before they travel or, where that happens once for each rank, after. */
+static void permute (LsBlock *k, const Experts *x, const char *name, gboolean arrived) {
+  if (x->once == arrived)
+    move_rows (k, name, arrived ? x->sent : k->rows, x->rows, FALSE);
+}
+
+/* ...and back. */
+static void unpermute (LsBlock *k, const Experts *x, const char *name, gboolean arrived) {
+  if (x->once == !arrived)
+    move_rows (k, name, x->rows, arrived ? k->rows : x->sent, FALSE);
 }
 
 static void exchange (LsBlock *k, const Experts *x, const char *name) {
   LsLayerOp *op =
       ls_layer_add_collective_on (&k->b, name, LS_COLLECTIVE_ALL_TO_ALL,
-                                  ls_layer_bytes (&k->b, x->rows * k->t->hidden), LS_AXIS_EXPERT);
+                                  ls_layer_bytes (&k->b, x->sent * k->t->hidden), LS_AXIS_EXPERT);
 
   if (op != NULL)
-    op->workspace_bytes = ls_layer_bytes (&k->b, x->rows * k->t->hidden);
+    op->workspace_bytes = ls_layer_bytes (&k->b, x->sent * k->t->hidden);
 }
 
 /* Between the ranks that split an expert. */
@@ -151,9 +188,10 @@ void ls_block_experts (LsBlock *k) {
 
   k->b.tokens = k->rows;
   route (k);
-  move_rows (k, "permute", k->rows, x.rows, FALSE);
+  permute (k, &x, "permute", FALSE);
   const guint first = k->b.plan->n_forward;
   exchange (k, &x, "dispatch");
+  permute (k, &x, "permute", TRUE);
   spread (k, &x, "gather_experts", LS_COLLECTIVE_ALL_GATHER);
   sort_rows (k, &x, "sort_by_expert");
   k->b.tokens = x.routed;
@@ -168,9 +206,10 @@ void ls_block_experts (LsBlock *k) {
   k->f = f;
   sort_rows (k, &x, "sort_by_rank");
   spread (k, &x, "reduce_experts", LS_COLLECTIVE_REDUCE_SCATTER);
+  unpermute (k, &x, "unpermute", FALSE);
   exchange (k, &x, "combine");
   follow_load (k, first);
-  move_rows (k, "unpermute", x.rows, k->rows, FALSE);
+  unpermute (k, &x, "unpermute", TRUE);
 }
 
 static void maps_grad (LsBlock *k, const Experts *x) {
@@ -208,17 +247,19 @@ static void route_grad (LsBlock *k) {
 void ls_block_experts_grad (LsBlock *k) {
   const Experts x = experts_of (k);
 
-  move_rows (k, "unpermute_grad", k->rows, x.rows, FALSE);
+  permute (k, &x, "unpermute_grad", FALSE);
   const guint first = k->b.plan->n_backward;
   exchange (k, &x, "combine_grad");
+  permute (k, &x, "unpermute_grad", TRUE);
   spread (k, &x, "gather_experts_grad", LS_COLLECTIVE_ALL_GATHER);
   sort_rows (k, &x, "sort_by_expert_grad");
   maps_grad (k, &x);
   sort_rows (k, &x, "sort_by_rank_grad");
   spread (k, &x, "reduce_experts_grad", LS_COLLECTIVE_REDUCE_SCATTER);
+  unpermute (k, &x, "permute_grad", FALSE);
   exchange (k, &x, "dispatch_grad");
   follow_load (k, first);
-  move_rows (k, "permute_grad", x.rows, k->rows, FALSE);
+  unpermute (k, &x, "permute_grad", TRUE);
   route_grad (k);
 }
 

@@ -503,6 +503,13 @@ const char *ls_tensor_overlap_name (LsTensorOverlap overlap) {
   return names[overlap];
 }
 
+const char *ls_expert_dispatch_name (LsExpertDispatch dispatch) {
+  static const char *const names[] = {LS_EXPERT_DISPATCHES (NAME_ENTRY)};
+
+  LS_REQUIRE ((guint) dispatch < LS_N_EXPERT_DISPATCHES, "dispatch %d", (int) dispatch);
+  return names[dispatch];
+}
+
 gboolean ls_workload_tensor_bulk (const LsWorkload *workload) {
   const LsSoftware *software = workload->software;
 

@@ -96,7 +96,8 @@ typedef struct {
   gint64 *microbatches_of;          /* by data rank, where they differ; NULL: all as above */
   gint64 seq_len;                   /* tokens per sample; 1 for models without tokens */
   gboolean sequence_parallel;
-  LsTensorOverlap tensor_overlap; /* with layout.tensor > 1 */
+  LsTensorOverlap tensor_overlap;   /* with layout.tensor > 1 */
+  LsExpertDispatch expert_dispatch; /* with layout.expert > 1 */
   gboolean expert_overlap;    /* a forward and a backward hide each other's all-to-alls of tokens */
   LsContextKind context_kind; /* with layout.context > 1 */
   LsContextOverlap context_overlap; /* of a ring */
@@ -190,6 +191,7 @@ const char *ls_context_overlap_name (LsContextOverlap overlap);
 /* Does attention wait for each exchange of a ring? */
 gboolean ls_workload_context_waits (const LsWorkload *workload);
 const char *ls_tensor_overlap_name (LsTensorOverlap overlap);
+const char *ls_expert_dispatch_name (LsExpertDispatch dispatch);
 /* What the collectives of tensor parallelism do: never AUTO. */
 LsTensorOverlap ls_workload_tensor_overlap (const LsWorkload *workload);
 /* Those beside a gradient that does not need them run so. */

@@ -26,6 +26,7 @@ static const char *const sqrt_word[] = {"sqrt", NULL};
 static const char *const recompute_units[] = {LS_RECOMPUTE_UNITS (NAME_OF) NULL};
 static const char *const optimizers[] = {LS_OPTIMIZERS (NAME_OF) NULL};
 static const char *const optimizers_later[] = {"muon", NULL};
+static const char *const expert_dispatches[] = {LS_EXPERT_DISPATCHES (NAME_OF) NULL};
 static const char *const tensor_overlaps[] = {LS_TENSOR_OVERLAPS (NAME_OF) NULL};
 #define CONTEXT_WORD(id, word) word,
 static const char *const context_kinds[] = {LS_CONTEXT_KINDS (CONTEXT_WORD) NULL};
@@ -188,6 +189,16 @@ const LsConfigKey ls_workload_keys[] = {
      .default_text = "auto",
      .source = "Megatron-LM: as parallel.tensor",
      .meaning = "ranks that split each expert; auto: as parallel.tensor"},
+    {.path = W "parallel.expert_dispatch",
+     .type = LS_CONFIG_WORD,
+     .choices = expert_dispatches,
+     .default_text = "auto",
+     .source = "Megatron-Core, moe/token_dispatcher.py: all-to-all and flex (DeepEP, HybridEP)",
+     .when = "only with experts; fused only with several ranks of them, whole and not padded",
+     .meaning =
+         "how tokens travel to experts: all-to-all: a row for each expert, which kernels "
+         "before and after put in order; fused: a token once to each rank of its experts, "
+         "put in order on the way; auto: rows as all-to-all, in order as the framework does"},
     {.path = W "parallel.expert_overlap",
      .type = LS_CONFIG_BOOLEAN,
      .source = "DeepSeek-V3 technical report (arXiv 2412.19437), section 3.2.1; Megatron-Core, "

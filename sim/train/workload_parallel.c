@@ -23,6 +23,10 @@ static const char *context_overlap_word (guint i) {
   return ls_context_overlap_name ((LsContextOverlap) i);
 }
 
+static const char *dispatch_word (guint i) {
+  return ls_expert_dispatch_name ((LsExpertDispatch) i);
+}
+
 static const char *overlap_word (guint i) {
   return ls_tensor_overlap_name ((LsTensorOverlap) i);
 }
@@ -63,6 +67,27 @@ static void read_expert_overlap (LsWorkloadReader *r) {
     ls_reader_no_effect (r, path,
                          "pairs run one behind the other where gradients are sharded "
                          "(zero.stage 2 and 3)");
+}
+
+static void read_expert_dispatch (LsWorkloadReader *r) {
+  const char *const path = W "parallel.expert_dispatch";
+  LsWorkload *w = r->workload;
+
+  w->expert_dispatch =
+      (LsExpertDispatch) ls_reader_word (r, path, dispatch_word, LS_N_EXPERT_DISPATCHES);
+  if (!ls_workload_has_experts (w)) {
+    ls_reader_no_effect (r, path, "the model has no experts");
+    return;
+  }
+  if (w->expert_dispatch != LS_EXPERT_DISPATCH_FUSED)
+    return;
+  if (w->layout.expert == 1)
+    ls_reader_no_effect (r, path, "experts are not on several ranks (parallel.expert is 1)");
+  if (ls_layout_size (&w->layout, LS_AXIS_EXPERT_TENSOR) > 1)
+    ls_reader_fault (r, path,
+                     "'fused' needs parallel.expert_tensor: 1: tokens come whole to a rank");
+  if (w->model->transformer.experts.capacity_factor > 0)
+    ls_reader_fault (r, path, "'fused' sends no padded slots: leave experts.capacity_factor out");
 }
 
 static void read_order (LsWorkloadReader *r) {
@@ -465,6 +490,7 @@ void ls_reader_parallel (LsWorkloadReader *r) {
     w->layout.expert = 1;
     w->layout.expert_tensor = 0;
   }
+  read_expert_dispatch (r);
   read_expert_overlap (r);
   read_layers_per_stage (r);
   check_tensor (r);

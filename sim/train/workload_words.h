@@ -63,6 +63,16 @@ typedef enum { LS_OFFLOADS (LS_ENUM_OFFLOAD) LS_N_OFFLOADS } LsOffload;
      "pieces")       /* bulk, and the others as a ring of pieces beside pieces of their matmul */ \
   X (IDEAL, "ideal") /* bulk, and the others beside their matmul as if nothing depended */
 
+/* How tokens travel to experts (layer_experts.c). */
+#define LS_EXPERT_DISPATCHES(X)                                                                  \
+  X (AUTO, "auto") /* a row for each expert, in order as the software generation does */         \
+  X (ALL_TO_ALL, "all-to-all") /* a row for each expert, which kernels before and after order */ \
+  X (FUSED, "fused")           /* a row for each rank, which orders it on the way */
+
+#define LS_ENUM_EXPERT_DISPATCH(id, name) LS_EXPERT_DISPATCH_##id,
+typedef enum {
+  LS_EXPERT_DISPATCHES (LS_ENUM_EXPERT_DISPATCH) LS_N_EXPERT_DISPATCHES
+} LsExpertDispatch;
 #define LS_ENUM_TENSOR_OVERLAP(id, name) LS_TENSOR_OVERLAP_##id,
 typedef enum { LS_TENSOR_OVERLAPS (LS_ENUM_TENSOR_OVERLAP) LS_N_TENSOR_OVERLAPS } LsTensorOverlap;
 #define LS_ENUM_CONTEXT(id, name) LS_CONTEXT_##id,

@@ -1,0 +1,92 @@
+/* Recipes of Megatron-Bridge; see bridge_recipe.h. */
+#include "cli/bridge_recipe.h"
+
+#include <string.h>
+
+typedef struct {
+  const char *preset;
+  const char *gpus;   /* beginnings of names in the catalogue, between spaces; NULL: any */
+  const char *format; /* of products; NULL: any */
+  int from, until; /* releases, 260201 is 26.02.01; until: the first that it is not in; 0: open */
+  LsBridgeRecipe recipe;
+} Row;
+
+#define HYBRID \
+  { .dispatch = "fused" }
+#define ALL_TO_ALL \
+  { .dispatch = "all-to-all" }
+#define ALL_TO_ALL_OVERLAP \
+  { .dispatch = "all-to-all", .overlap = TRUE }
+/* perf_recipes/qwen/common.py @134e903, _enable_hybridep_full_iteration_mxfp8, and those of DeepSeek-V3 @267f756 and
+ * GPT-OSS @3564acf. */
+#define WHOLE \
+  { .dispatch = "fused", .overlap = TRUE, .graphs = TRUE }
+
+static const Row rows[] = {
+    /* qwen3_workload_base_configs.py @f29a269 and @01b2977; perf_recipes/qwen @04f0135 (whole iterations: release notes
+     * of 0.5.1, pull request 4606, for B300 and B200). */
+    {"qwen3-30b-a3b", "gb300 gb200 b300 b200", "mxfp8", 260600, 0, WHOLE},
+    {"qwen3-30b-a3b", "b200", NULL, 0, 260201, ALL_TO_ALL},
+    {"qwen3-30b-a3b", "h100", NULL, 0, 260400, ALL_TO_ALL},
+    {"qwen3-30b-a3b", NULL, NULL, 0, 0, HYBRID},
+    {"qwen3-235b-a22b", "gb300 gb200", "mxfp8", 260600, 0, WHOLE},
+    {"qwen3-235b-a22b", "gb300 gb200", NULL, 0, 0, HYBRID},
+    {"qwen3-235b-a22b", "b300", NULL, 0, 260400, ALL_TO_ALL_OVERLAP},
+    {"qwen3-235b-a22b", "h100", NULL, 0, 0, ALL_TO_ALL_OVERLAP},
+    {"qwen3-235b-a22b", "b300", NULL, 260600, 0, HYBRID},
+    {"qwen3-235b-a22b", NULL, NULL, 0, 0, ALL_TO_ALL},
+    /* gpt_oss_workload_base_configs.py @1e7adfa and @07eea52. */
+    {"gpt-oss-120b", "gb300 gb200", "mxfp8", 260600, 0, WHOLE},
+    {"gpt-oss-120b", "b300", "mxfp8", 260600, 0, {.dispatch = "fused", .overlap = TRUE}},
+    {"gpt-oss-120b", "b300", "bf16", 260201, 0, HYBRID},
+    {"gpt-oss-120b", NULL, NULL, 0, 0, ALL_TO_ALL},
+    /* deepseek_workload_base_configs.py @f0e2c37 and @0426418. */
+    {"deepseek-v3", "gb300 gb200", "mxfp8", 260600, 0, WHOLE},
+    {"deepseek-v3", NULL, NULL, 0, 0, HYBRID},
+    /* kimi_workload_base_configs.py @7a6f3ba and @013180a: whole iterations go with one sample per micro-batch, which
+     * no release up to 26.06 prints. */
+    {"kimi-k2", "gb300", "mxfp8", 260800, 0, WHOLE},
+    {"kimi-k2", "gb300 gb200", NULL, 0, 0, HYBRID},
+    {"kimi-k2", NULL, NULL, 0, 0, ALL_TO_ALL},
+};
+
+/* 26.02.01 is 260201; G_MAXINT when the row states no such release. */
+static int release_number (const char *release) {
+  g_auto (GStrv) words = g_strsplit (release, " ", -1);
+
+  for (guint i = 0; words[i] != NULL; i++) {
+    g_auto (GStrv) parts = g_strsplit (words[i], ".", -1);
+    const guint n = g_strv_length (parts);
+
+    if (n >= 2 && n <= 3 && strlen (parts[0]) == 2 && strlen (parts[1]) == 2)
+      return 10000 * (int) g_ascii_strtoll (parts[0], NULL, 10) +
+             100 * (int) g_ascii_strtoll (parts[1], NULL, 10) +
+             (n == 3 ? (int) g_ascii_strtoll (parts[2], NULL, 10) : 0);
+  }
+  return G_MAXINT;
+}
+
+static gboolean is_one_of (const char *gpus, const char *name) {
+  g_auto (GStrv) words = gpus != NULL ? g_strsplit (gpus, " ", -1) : NULL;
+
+  for (guint i = 0; gpus != NULL && words[i] != NULL; i++)
+    if (g_str_has_prefix (name, words[i]))
+      return TRUE;
+  return gpus == NULL;
+}
+
+const LsBridgeRecipe *ls_bridge_recipe (const LsTrainingRow *row) {
+  const int release = release_number (row->release);
+
+  if (!ls_training_row_has_experts (row) || !g_str_equal (row->software->name, "megatron-bridge"))
+    return NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
+    const Row *r = &rows[i];
+
+    if (g_str_equal (r->preset, row->preset->name) && is_one_of (r->gpus, row->gpu->name) &&
+        (r->format == NULL || g_str_equal (r->format, row->compute_format)) && release >= r->from &&
+        (r->until == 0 || release < r->until))
+      return &r->recipe;
+  }
+  return NULL;
+}

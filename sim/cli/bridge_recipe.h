@@ -1,0 +1,28 @@
+/* What Megatron-Bridge's performance recipes set and its result tables do not print, by model, accelerator, number format
+ * and release.
+ *
+ * Model:      one row per recipe in force, looked up by what a measured row states; the first that fits. A release that
+ *             a row does not state is the newest.
+ * Source:     NVIDIA-NeMo/Megatron-Bridge, scripts/performance/configs/MODEL/MODEL_workload_base_configs.py and, later,
+ *             src/megatron/bridge/perf_recipes/MODEL/GPU; the row says at which commits. Which release first had a
+ *             recipe follows from the micro-batches, stages and expert ranks that the result tables print with it; where
+ *             they do not tell, the row says so.
+ * Left out:   recomputed modules of a few percent (mla_up_proj, layernorm, moe_act); graphs of parts of a layer
+ *             (cuda_graph_scope attn, moe_router, moe_preprocess).
+ */
+#pragma once
+
+#include "cli/training_row.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  const char *dispatch; /* as workload.parallel.expert_dispatch */
+  gboolean overlap;     /* as workload.parallel.expert_overlap: moe_a2a_overlap */
+  gboolean graphs;      /* whole iterations are replayed: cuda_graph_impl full_iteration */
+} LsBridgeRecipe;
+
+/* The recipe of a mixture of experts; NULL where none is known. Static. */
+const LsBridgeRecipe *ls_bridge_recipe (const LsTrainingRow *row);
+
+G_END_DECLS
