@@ -20,7 +20,7 @@ typedef struct {
 /* perf_recipes/qwen/common.py @134e903, _enable_hybridep_full_iteration_mxfp8, and those of DeepSeek-V3 @267f756 and
  * GPT-OSS @3564acf. */
 #define WHOLE \
-  { .dispatch = "fused", .overlap = TRUE, .graphs = TRUE }
+  { .dispatch = "fused", .overlap = TRUE, .graphs = TRUE, .attention = TRUE }
 
 static const Row rows[] = {
     /* qwen3_workload_base_configs.py @f29a269 and @01b2977; perf_recipes/qwen @04f0135 (whole iterations: release notes
@@ -37,7 +37,12 @@ static const Row rows[] = {
     {"qwen3-235b-a22b", NULL, NULL, 0, 0, ALL_TO_ALL},
     /* gpt_oss_workload_base_configs.py @1e7adfa and @07eea52. */
     {"gpt-oss-120b", "gb300 gb200", "mxfp8", 260600, 0, WHOLE},
-    {"gpt-oss-120b", "b300", "mxfp8", 260600, 0, {.dispatch = "fused", .overlap = TRUE}},
+    {"gpt-oss-120b",
+     "b300",
+     "mxfp8",
+     260600,
+     0,
+     {.dispatch = "fused", .overlap = TRUE, .attention = TRUE}},
     {"gpt-oss-120b", "b300", "bf16", 260201, 0, HYBRID},
     {"gpt-oss-120b", NULL, NULL, 0, 0, ALL_TO_ALL},
     /* deepseek_workload_base_configs.py @f0e2c37 and @0426418. */

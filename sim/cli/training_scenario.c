@@ -112,7 +112,10 @@ static void append_model (GString *yaml, const LsTrainingRow *row) {
 
 /* What else is narrow: attention, and what is stored beside adapters. */
 static char *others_of (const LsTrainingRow *row) {
-  return g_strconcat (row->narrow_attention ? ", attention: fp8" : "",
+  const LsBridgeRecipe *recipe = ls_bridge_recipe (row);
+  const gboolean attends = row->narrow_attention || (recipe != NULL && recipe->attention);
+
+  return g_strconcat (attends ? ", attention: fp8" : "",
                       row->lora_rank > 0 && row->narrow_weights ? ", frozen: compute" : "",
                       row->narrow_activation ? ", activation_input: fp8_e4m3" : "", NULL);
 }

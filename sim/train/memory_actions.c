@@ -34,6 +34,20 @@ static void act_on (Count *count, LsActionKind kind, const LsMemoryWalk *walk) {
   }
 }
 
+/* A forward and a backward layer by layer beside each other: the one keeps as the other lets go, a layer ahead of it, and
+ * both have a layer at work. */
+static void act_together (Count *count, const LsMemoryWalk *forward, const LsMemoryWalk *backward) {
+  const gint64 rest = count->live - backward->kept;
+  const gint64 work =
+      forward->forward.bytes - forward->kept + backward->backward.bytes - backward->kept;
+  const gint64 ahead = forward->kept / MAX (forward->forward_layers, 1);
+  const gint64 most = rest + MAX (forward->kept + ahead, backward->kept) + work;
+
+  if (most > count->peak.bytes)
+    count->peak = (LsMemoryPeak){most, backward->backward.gathered, backward->backward.reduced};
+  count->live = rest + forward->kept;
+}
+
 /* GPipe and 1F1B, whose lists may be long and are not needed. */
 static LsMemoryPeak simple (const LsWorkload *workload, guint device, const LsMemoryWalk *walk) {
   const gint64 m = workload->microbatches;
@@ -60,7 +74,9 @@ LsMemoryPeak ls_memory_actions (const LsWorkload *workload, guint device,
     const LsAction *action = &g_array_index (actions, LsAction, i);
     const LsActionKind kind = (LsActionKind) action->kind;
 
-    if (kind == LS_ACTION_PAIR) {
+    if (kind == LS_ACTION_PAIR && size.paired && !action->last) {
+      act_together (&count, &walks[action->part], &walks[action->other_part]);
+    } else if (kind == LS_ACTION_PAIR) {
       act_on (&count, LS_ACTION_FORWARD, &walks[action->part]);
       act_on (&count, LS_ACTION_BACKWARD, &walks[action->other_part]);
     } else {

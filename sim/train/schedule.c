@@ -5,6 +5,7 @@
 #include "train/action_program.h"
 #include "train/input_program.h"
 #include "train/layer_program.h"
+#include "train/pipeline.h"
 #include "train/reduce_program.h"
 
 /* Schedules whose programs are written from a list of actions. */
@@ -50,7 +51,7 @@ const LsSchedule *ls_schedule_of (const LsWorkload *workload) {
    * micro-batch are live; of two, where they run in pairs. */
   if (workload->layout.pipeline > 1)
     return schedules[workload->schedule];
-  return ls_workload_pairs (workload) ? &paired : &ls_schedule_1f1b;
+  return ls_pipeline_size (workload).paired ? &paired : &ls_schedule_1f1b;
 }
 
 gboolean ls_builder_has_next (const LsBuilder *builder) {

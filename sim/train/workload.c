@@ -488,14 +488,6 @@ gboolean ls_workload_context_waits (const LsWorkload *workload) {
           workload->software->context_waits);
 }
 
-gboolean ls_workload_pairs (const LsWorkload *workload) {
-  const gboolean may =
-      workload->layout.pipeline == 1 || workload->schedule == LS_SCHEDULE_INTERLEAVED;
-
-  return may && workload->expert_overlap && workload->layout.expert > 1 &&
-         workload->zero.stage < 2 && !workload->recompute.offload;
-}
-
 const char *ls_tensor_overlap_name (LsTensorOverlap overlap) {
   static const char *const names[] = {LS_TENSOR_OVERLAPS (NAME_ENTRY)};
 

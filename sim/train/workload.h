@@ -182,8 +182,6 @@ double ls_workload_model_flops (const LsWorkload *workload);
 /* Format and dense peak against which MFU is counted, per GPU. */
 double ls_workload_peak_flops_per_s (const LsWorkload *workload, const LsAccelerator *accelerator);
 
-/* Does 1F1B (of one stage per device, or of several interleaved) run in pairs of a forward and a backward? */
-gboolean ls_workload_pairs (const LsWorkload *workload);
 const char *ls_share_name (LsShare share);
 const char *ls_offload_name (LsOffload offload);
 const char *ls_context_kind_name (LsContextKind kind);

@@ -129,6 +129,27 @@ says out "layers_per_stage: [8, 8, 8, 8, 8, 8, 8, 5]"
 run 0 validate recipes.csv --row other --scenario
 says out "layers_per_stage: [8, 8, 8, 8, 8, 7, 7, 7]"
 
+# ...and say how tokens travel, what hides it, and whether iterations are replayed as a whole, by model, accelerator, format
+# and release (sim/cli/bridge_recipe.c).
+cat >recipes.csv <<CSV
+$head3
+whole,Qwen3_30B_a3B,GB300 NVL72,8,4,48,2048,32,4096,1,1,8,,512,8,Megatron-Bridge/NeMo 26.06,mxfp8,5.79
+parts,Qwen3_30B_a3B,GB300 NVL72,8,4,48,2048,32,4096,1,1,8,,512,8,Megatron-Bridge/NeMo 26.04.01,mxfp8,8.26
+wide,GPT OSS 120B,GB300 NVL72,64,4,36,2880,64,4096,1,1,64,,1280,4,Megatron-Bridge/NeMo 26.06,bf16,4.2
+other,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,8,32,,4096,1,Megatron-LM 2025,bf16,16
+CSV
+run 0 validate recipes.csv --row whole --scenario
+says out "expert_dispatch: fused, expert_overlap: true"
+says out "cuda_graphs: true"
+says out "attention: fp8"
+run 0 validate recipes.csv --row parts --scenario
+says out "expert_dispatch: fused}"
+! grep -q "cuda_graphs\|attention: fp8" out || fail "26.04.01 runs as 26.06: $(cat out)"
+run 0 validate recipes.csv --row wide --scenario
+says out "expert_dispatch: all-to-all}"
+run 0 validate recipes.csv --row other --scenario
+! grep -q "expert_dispatch" out || fail "a recipe of Megatron-Bridge's for a run that is not its: $(cat out)"
+
 # Byte order mark, CRLF, other order of columns.
 printf '\357\273\277' >bom.csv
 sed 's/$/\r/' table.csv >>bom.csv

@@ -94,6 +94,49 @@ START_TEST (all_to_alls_carry_k_rows_per_token)
 }
 END_TEST
 
+/* Mean number of ranks that hold a pair of different experts of 8, of e ranks, by counting all pairs. */
+static double ranks_of_pairs (gint64 e) {
+  gint64 ranks = 0, pairs = 0;
+
+  for (gint64 a = 0; a < 8; a++)
+    for (gint64 b = 0; b < 8; b++) {
+      if (a == b)
+        continue;
+      ranks += a * e / 8 == b * e / 8 ? 1 : 2;
+      pairs++;
+    }
+  return (double) ranks / (double) pairs;
+}
+
+START_TEST (fused_dispatch_sends_a_token_once_to_each_rank)
+/* What a rank sends in dispatch and in combine: n tokens for each rank that has one of their 2 experts of 8; as many
+ * kernels that put rows in order as before, less those that sort by sender; never more time. */
+{
+  static const guint experts[] = {2, 4, 8};
+  const guint e = experts[_i];
+  const LsAccelerator *gpu = ls_accelerator_find ("h100-sxm-80gb", NULL);
+  g_autoptr (LsWorkload) w = new_workload (1, 8, e, 0);
+  gint64 alone_ps[LS_N_EXPERT_DISPATCHES] = {0};
+  guint n;
+
+  for (guint d = 0; d < LS_N_EXPERT_DISPATCHES; d++) {
+    w->expert_dispatch = (LsExpertDispatch) d;
+    g_autoptr (LsStage) stage = ls_stage_new (w, 0, gpu);
+    const LsLayerPlan *plan = expert_block (stage);
+    const gboolean once = d == LS_EXPERT_DISPATCH_FUSED;
+    const double rows = once ? ceil (SEQ * ranks_of_pairs (e) - 1e-9) : SEQ * 2.0;
+
+    ck_assert_int_eq (bytes_on (plan->forward, plan->n_forward, LS_AXIS_EXPERT, &n),
+                      2 * (gint64) rows * H * 2);
+    ck_assert_int_eq (bytes_on (plan->backward, plan->n_backward, LS_AXIS_EXPERT, &n),
+                      2 * (gint64) rows * H * 2);
+    for (guint i = 0; i < plan->n_forward; i++)
+      alone_ps[d] += plan->forward[i].cost.alone_ps;
+  }
+  ck_assert_int_lt (alone_ps[LS_EXPERT_DISPATCH_FUSED], alone_ps[LS_EXPERT_DISPATCH_ALL_TO_ALL]);
+}
+END_TEST
+
 START_TEST (embedding_tables_are_dealt_to_data_ranks)
 /* DLRM on 8 ranks, b samples each: every rank holds 1/8 of the tables, in fp32 and without other states, and
  * sends b x 26 x 128 numbers in each of two all-to-alls, beside 8-byte indices; the MLPs alone are reduced. */
@@ -400,6 +443,7 @@ END_TEST
 
 static void add_tests (TCase *tcase) {
   tcase_add_loop_test (tcase, all_to_alls_carry_k_rows_per_token, 0, 6);
+  tcase_add_loop_test (tcase, fused_dispatch_sends_a_token_once_to_each_rank, 0, 3);
   tcase_add_test (tcase, embedding_tables_are_dealt_to_data_ranks);
   tcase_add_test (tcase, capacity_pads_every_expert);
   tcase_add_test (tcase, routers_and_rows_follow_the_software);
