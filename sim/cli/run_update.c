@@ -14,6 +14,7 @@
 #include "cli/update_recording.h"
 #include "cli/update_summary.h"
 #include "config/output.h"
+#include "faults/stragglers_run.h"
 #include "faults/update_failures.h"
 #include "trace/recorder_campaign.h"
 
@@ -22,6 +23,7 @@ typedef struct {
   LsUpdateRecording *recording; /* NULL: no trace */
   LsRunLearn *learn;            /* NULL without a learn section */
   LsUpdateFailures *failures;   /* NULL: no worker fails */
+  LsStragglersRun *stragglers;  /* NULL: no worker is slowed down */
   char *path;
   double usd_per_s; /* of all workers; 0: no price is given */
 } Updates;
@@ -30,6 +32,7 @@ static void updates_clear (Updates *u) {
   ls_run_learn_free (u->learn);
   ls_update_recording_free (u->recording);
   ls_update_failures_free (u->failures);
+  ls_stragglers_run_free (u->stragglers);
   ls_update_run_free (u->run);
   g_free (u->path);
 }
@@ -243,6 +246,7 @@ int ls_run_updates (LsCli *cli, const LsScenario *scenario, const LsRecorderOpti
                                          scenario->failures->spec.n_sources, u.run);
   if (ls_args_has (cli->args, "dry-run"))
     return dry_run (cli, &u, options, error);
+  u.stragglers = ls_stragglers_install_updates (scenario->stragglers, u.run);
   if (!start_learning (&u, scenario, error))
     return 2;
   if (!start_recording (cli, &u, scenario, options, error) ||

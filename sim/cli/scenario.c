@@ -289,16 +289,17 @@ static void mark_learning (LsScenario *scenario) {
                          "only with update.policy easgd, easgd-sync");
 }
 
-/* Slow ranks, numbered over all jobs. Asynchronous and timed workers draw their own times. */
+/* Slow ranks, numbered over all jobs. Timed workers draw their own times. */
 static void read_stragglers (LsScenario *scenario) {
   g_autoptr (GArray) gpus = g_array_new (FALSE, FALSE, sizeof (guint));
 
   for (guint j = 0; j < scenario->n_jobs; j++) {
     const LsWorkload *workload = scenario->jobs[j].workload;
 
-    if (workload->update.active) {
+    if (workload->update.active && workload->update.timed) {
       ls_config_no_effect (scenario->config, "faults.stragglers",
-                           "workers with an update policy have workload.compute");
+                           "the times of timed workers are model.compute, model.time_factors and "
+                           "model.time_factor_by_group");
       return;
     }
     g_array_append_vals (gpus, workload->gpu_of_rank, workload->layout.ranks);

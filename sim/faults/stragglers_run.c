@@ -24,8 +24,10 @@ struct Process {
 
 struct LsStragglersRun {
   const LsStragglers *stragglers;
-  LsSimulation *simulation;
   LsEngine *engine;
+  const LsNet *net;
+  guint n_places, n_ranks;
+  guint *rank_of_place, *place_of_rank;
   gsl_rng *scratch;     /* whose state is set before each draw */
   gint64 *factors;      /* by place: of the run, for kernels */
   GArray **drawn;       /* by place: guint, stragglers that draw; NULL: none */
@@ -58,12 +60,12 @@ static gint64 drawn_work (gpointer self, guint place, guint stream, gint64 ordin
                           gint64 work_ps) {
   const LsStragglersRun *run = self;
   LsStragglerPart part = op->kind == LS_OP_HOST ? LS_STRAGGLER_INPUT : LS_STRAGGLER_COMPUTE;
-  guint64 rank = ls_simulation_rank (run->simulation, place);
-  const GArray *drawn = run->drawn[place];
   double factor = 1;
 
-  if (op->kind != LS_OP_KERNEL && op->kind != LS_OP_HOST)
+  if (place >= run->n_places || (op->kind != LS_OP_KERNEL && op->kind != LS_OP_HOST))
     return work_ps;
+  const guint64 rank = run->rank_of_place[place];
+  const GArray *drawn = run->drawn[place];
   if (part == LS_STRAGGLER_COMPUTE && run->factors[place] != LS_USAGE_ONE) {
     LsInt128 product = (LsInt128) work_ps * run->factors[place];
     work_ps = (gint64) ((product + LS_USAGE_ONE / 2) >> LS_USAGE_BITS);
@@ -88,22 +90,22 @@ static gint64 drawn_work (gpointer self, guint place, guint stream, gint64 ordin
 /* Which stragglers each place asks; places that none concerns are not asked. */
 static void add_drawn (LsStragglersRun *run) {
   const LsStragglers *stragglers = run->stragglers;
-  guint n = ls_simulation_n_places (run->simulation);
+  guint n = run->n_places;
 
   run->drawn = g_new0 (GArray *, MAX (n, 1u));
   run->factors = g_new (gint64, MAX (n, 1u));
   for (guint place = 0; place < n; place++)
-    run->factors[place] = stragglers->factor_of_rank[ls_simulation_rank (run->simulation, place)];
+    run->factors[place] = stragglers->factor_of_rank[run->rank_of_place[place]];
   for (guint i = 0; i < stragglers->n; i++) {
     const LsStraggler *straggler = &stragglers->all[i];
     if (straggler->per == LS_STRAGGLER_PER_RUN && straggler->part != LS_STRAGGLER_INPUT)
       continue;
     for (guint k = 0; k < straggler->ranks->len; k++) {
       guint rank = g_array_index (straggler->ranks, guint, k);
-      if (rank >= ls_simulation_n_ranks (run->simulation))
+      if (rank >= run->n_ranks)
         continue; /* a job that has shrunk */
-      guint place = ls_simulation_place (run->simulation, rank);
-      if (ls_simulation_rank (run->simulation, place) != rank)
+      guint place = run->place_of_rank[rank];
+      if (run->rank_of_place[place] != rank)
         continue;
       if (run->drawn[place] == NULL)
         run->drawn[place] = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -128,7 +130,7 @@ static void set_device (LsStragglersRun *run, guint device) {
 }
 
 static void set_link (LsStragglersRun *run, guint resource) {
-  double per_s = ls_net_resource_of (ls_simulation_net (run->simulation), resource)->per_s;
+  double per_s = ls_net_resource_of (run->net, resource)->per_s;
 
   for (const Process *process = run->of_resource[resource]; process != NULL;
        process = process->next)
@@ -212,26 +214,24 @@ static void add_process (LsStragglersRun *run, const LsStraggler *straggler, Pro
 static void add_devices (LsStragglersRun *run, const LsStraggler *straggler) {
   for (guint k = 0; k < straggler->ranks->len; k++) {
     guint rank = g_array_index (straggler->ranks, guint, k);
-    if (rank >= ls_simulation_n_ranks (run->simulation))
+    if (rank >= run->n_ranks)
       continue;
-    guint place = ls_simulation_place (run->simulation, rank);
-    if (ls_simulation_rank (run->simulation, place) == rank)
+    guint place = run->place_of_rank[rank];
+    if (run->rank_of_place[place] == rank)
       add_process (run, straggler, run->of_device, ls_engine_rank_device (run->engine, place),
                    rank);
   }
 }
 
 static void add_links (LsStragglersRun *run, const LsStraggler *straggler) {
-  const LsNet *net = ls_simulation_net (run->simulation);
-
   for (guint k = 0; k < straggler->links->len; k++) {
     guint link = g_array_index (straggler->links, guint, k);
-    add_process (run, straggler, run->of_resource, ls_net_resource (net, link)->number, link);
+    add_process (run, straggler, run->of_resource, ls_net_resource (run->net, link)->number, link);
   }
 }
 
 static void add_processes (LsStragglersRun *run) {
-  for (guint place = 0; place < ls_simulation_n_places (run->simulation); place++)
+  for (guint place = 0; place < run->n_places; place++)
     run->n_devices = MAX (run->n_devices, ls_engine_rank_device (run->engine, place) + 1);
   run->n_resources = ls_engine_n_resources (run->engine);
   run->of_device = g_new0 (Process *, MAX (run->n_devices, 1u));
@@ -257,6 +257,8 @@ static void on_mark (gpointer self, guint place, const LsOp *op, const gint32 *c
   (void) op;
   (void) counters;
   (void) t_ps;
+  if (place >= run->n_places)
+    return;
   run->steps[place]++;
   if (--run->left > 0)
     return;
@@ -272,27 +274,73 @@ static void on_mark (gpointer self, guint place, const LsOp *op, const gint32 *c
   }
 }
 
-LsStragglersRun *ls_stragglers_install (const LsStragglers *stragglers, LsSimulation *simulation) {
-  static const LsObserver observer = {.mark = on_mark};
-
-  if (stragglers == NULL || !(stragglers->draws || stragglers->has_timers || stragglers->has_links))
-    return NULL;
+/* Room for so many places and ranks; every field of the run is then to be filled by its maker. */
+static LsStragglersRun *run_new (const LsStragglers *stragglers, LsEngine *engine, const LsNet *net,
+                                 guint n_places, guint n_ranks) {
   LsStragglersRun *run = g_new0 (LsStragglersRun, 1);
+
   run->stragglers = stragglers;
-  run->simulation = simulation;
-  run->engine = ls_simulation_engine (simulation);
+  run->engine = engine;
+  run->net = net;
+  run->n_places = n_places;
+  run->n_ranks = n_ranks;
+  run->rank_of_place = g_new0 (guint, MAX (n_places, 1u));
+  run->place_of_rank = g_new0 (guint, MAX (n_ranks, 1u));
   run->scratch = ls_random_gsl_new (0, "stragglers", 0);
   run->processes = g_ptr_array_new ();
-  run->steps = g_new0 (guint64, MAX (ls_simulation_n_places (simulation), 1u));
+  run->steps = g_new0 (guint64, MAX (n_places, 1u));
+  return run;
+}
+
+static void start (LsStragglersRun *run, gboolean draws) {
+  static const LsObserver observer = {.mark = on_mark};
+
+  if (draws)
+    add_drawn (run);
+  if (run->stragglers->has_timers || run->stragglers->has_links)
+    add_processes (run);
+  ls_engine_add_observer (run->engine, &observer, run);
+}
+
+LsStragglersRun *ls_stragglers_install (const LsStragglers *stragglers, LsSimulation *simulation) {
+  if (stragglers == NULL || !(stragglers->draws || stragglers->has_timers || stragglers->has_links))
+    return NULL;
+  LsStragglersRun *run =
+      run_new (stragglers, ls_simulation_engine (simulation), ls_simulation_net (simulation),
+               ls_simulation_n_places (simulation), ls_simulation_n_ranks (simulation));
+
+  for (guint place = 0; place < run->n_places; place++)
+    run->rank_of_place[place] = ls_simulation_rank (simulation, place);
+  for (guint rank = 0; rank < run->n_ranks; rank++)
+    run->place_of_rank[rank] = ls_simulation_place (simulation, rank);
   for (guint j = 0; j < ls_simulation_n_jobs (simulation); j++) {
     const LsJobRun *job = ls_simulation_job (simulation, j);
     run->left += (guint64) job->n_places * (guint64) job->workload->steps;
   }
-  if (stragglers->draws)
-    add_drawn (run);
-  if (stragglers->has_timers || stragglers->has_links)
-    add_processes (run);
-  ls_engine_add_observer (run->engine, &observer, run);
+  start (run, stragglers->draws);
+  return run;
+}
+
+LsStragglersRun *ls_stragglers_install_updates (const LsStragglers *stragglers,
+                                                LsUpdateRun *updates) {
+  if (stragglers == NULL)
+    return NULL;
+  const LsLayout *layout = &ls_update_run_workload (updates)->layout;
+  const guint per_worker = ls_update_run_gpus_per_worker (updates);
+  g_autofree guint *filled = g_new0 (guint, layout->data);
+  LsStragglersRun *run = run_new (stragglers, ls_update_run_engine (updates),
+                                  ls_update_run_net (updates), layout->ranks, layout->ranks);
+
+  /* As replicas are dealt: the ranks of worker w, in order, behind those of the workers before. */
+  for (guint rank = 0; rank < layout->ranks; rank++) {
+    const guint worker = ls_layout_coordinates (layout, rank).data;
+    const guint place = worker * per_worker + filled[worker]++;
+
+    run->rank_of_place[place] = rank;
+    run->place_of_rank[rank] = place;
+  }
+  run->left = G_MAXUINT64; /* the policy ends the run, not the programs */
+  start (run, TRUE);
   return run;
 }
 
@@ -304,8 +352,7 @@ void ls_stragglers_run_free (LsStragglersRun *run) {
     g_clear_pointer (&process->rng, gsl_rng_free);
     g_free (process);
   }
-  for (guint place = 0; run->drawn != NULL && place < ls_simulation_n_places (run->simulation);
-       place++)
+  for (guint place = 0; run->drawn != NULL && place < run->n_places; place++)
     if (run->drawn[place] != NULL)
       g_array_unref (run->drawn[place]);
   g_free (run->drawn);
@@ -314,6 +361,8 @@ void ls_stragglers_run_free (LsStragglersRun *run) {
   g_free (run->of_device);
   g_free (run->of_resource);
   g_free (run->steps);
+  g_free (run->rank_of_place);
+  g_free (run->place_of_rank);
   gsl_rng_free (run->scratch);
   g_free (run);
 }

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "faults/stragglers.h"
+#include "train/update_run.h"
 
 typedef struct LsStragglersRun LsStragglersRun;
 
@@ -20,5 +21,9 @@ typedef struct LsStragglersRun LsStragglersRun;
 void ls_stragglers_set_options (const LsStragglers *stragglers, LsSimulationOptions *options);
 /* Before the run. NULL when there is nothing to do beyond the options. */
 LsStragglersRun *ls_stragglers_install (const LsStragglers *stragglers, LsSimulation *simulation);
+/* The same on the engine of a run of updates whose workers run programs (not timed ones): factors, draws, times and
+ * links as above; steps are those of a worker. */
+LsStragglersRun *ls_stragglers_install_updates (const LsStragglers *stragglers,
+                                                LsUpdateRun *updates);
 void ls_stragglers_run_free (LsStragglersRun *run);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsStragglersRun, ls_stragglers_run_free)

@@ -449,8 +449,52 @@ START_TEST (test_empirical_factors) {
 }
 END_TEST
 
+/* Steps that each of four workers has finished when 600 updates have come in that cost no time: what the policy does
+ * not couple is a race, and a worker's share of it is its speed. */
+static void race (const char *straggler, double *steps) {
+  g_autofree char *text = g_strdup_printf (
+      "lockstep: 1\n"
+      "cluster: {nodes: 1, node: {preset: dgx-a100, gpus: 4}}\n"
+      "workload:\n"
+      "  model: {kind: transformer, layers: 2, hidden: 1024, heads: 8, ffn: 4096, vocab: 1024}\n"
+      "  parallel: {data: 4}\n"
+      "  batch: {per_worker: 8, micro: 8, seq_len: 2048}\n"
+      "  update: {policy: async, network: none}\n"
+      "  stop: {updates: 600}\n"
+      "faults: {stragglers: {slow: %s}}\n",
+      straggler);
+  g_autoptr (LsScenario) scenario = ls_scenario_from_text ("race.yaml", text);
+  g_autofree char *faults = ls_config_errors_text (scenario->errors);
+  g_autoptr (GError) error = NULL;
+
+  ck_assert_str_eq (faults, "");
+  g_autoptr (LsUpdateRun) run =
+      ls_update_run_new (scenario->cluster, scenario->workload, scenario->seed, &error);
+  g_autoptr (LsStragglersRun) slow = ls_stragglers_install_updates (scenario->stragglers, run);
+  ck_assert (ls_update_run_go (run, NULL, NULL, NULL, &error));
+  for (guint worker = 0; worker < 4; worker++)
+    steps[worker] = (double) ls_update_clock (ls_update_run_update (run), worker);
+}
+
+/* Workers that run a model are slowed down as ranks of a synchronous job are: twice the time and half of the steps, by a
+ * factor of the run, one that is drawn, or a process that stands still every other 50 ms. */
+START_TEST (test_workers_of_a_policy) {
+  static const char *const half[] = {
+      "{target: {rank: 2}, time_factor: 2}",
+      "{target: {rank: 2}, time_factor: {dist: constant, value: 2}, per: operation}",
+      "{target: {rank: 2}, affects: host, normal_for: {dist: constant, value: 50 ms}, slow_for: "
+      "{dist: constant, value: 50 ms}}"};
+  double steps[4];
+
+  race (half[_i], steps);
+  ck_assert_double_eq_tol (steps[0], steps[1], 1.5);
+  ck_assert_double_eq_tol (steps[2] / steps[0], 0.5, 0.02);
+}
+END_TEST
+
 static void add (TCase *tcase) {
   tcase_set_timeout (tcase, 120);
+  tcase_add_loop_test (tcase, test_workers_of_a_policy, 0, 3);
   tcase_add_loop_test (tcase, test_order_statistics, 0, (int) G_N_ELEMENTS (golden));
   tcase_add_loop_test (tcase, test_folded_equals_unfolded, 0, (int) G_N_ELEMENTS (folded));
   tcase_add_test (tcase, test_pauses);
