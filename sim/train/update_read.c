@@ -180,6 +180,10 @@ static void check_needs (LsWorkloadReader *r) {
     ls_reader_fault (r, U "policy", "%s needs two workers", policy->name);
 }
 
+static void read_tokens (LsUpdateSpec *spec, gint64 samples) {
+  spec->stop_samples = spec->stop_samples < 0 ? samples : MIN (spec->stop_samples, samples);
+}
+
 /* Only in a run of updates. */
 static void read_stop (LsWorkloadReader *r) {
   LsUpdateSpec *spec = &r->workload->update.spec;
@@ -190,6 +194,14 @@ static void read_stop (LsWorkloadReader *r) {
     spec->stop_updates = ls_config_get_int (r->config, W "stop.updates");
   if (ls_reader_has (r, W "stop.samples"))
     spec->stop_samples = ls_config_get_int (r->config, W "stop.samples");
+  if (ls_reader_has (r, W "stop.tokens")) {
+    const gint64 tokens = ls_config_get_int (r->config, W "stop.tokens");
+
+    if (r->workload->update.timed || r->workload->model->kind != LS_MODEL_TRANSFORMER)
+      ls_reader_no_effect (r, W "stop.tokens", "samples have no tokens here; stop.samples counts");
+    else
+      read_tokens (spec, (tokens - 1) / r->workload->seq_len + 1);
+  }
   if (ls_reader_has (r, W "stop.time"))
     spec->stop_ps = ls_config_get_time_ps (r->config, W "stop.time");
   any = spec->stop_updates >= 0 || spec->stop_samples >= 0 || spec->stop_ps >= 0;

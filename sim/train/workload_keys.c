@@ -38,14 +38,6 @@ static const char *const offload_later[] = {"nvme", NULL};
 static const char *const attentions[] = {LS_ATTENTIONS (WORD_OF) NULL};
 #undef WORD_OF
 
-#define LATER(key, kind, feature, text) \
-  { .path = W key, .type = kind, .later = feature, .meaning = text }
-#define LATER_ONE(key, feature, text)                                                              \
-  {                                                                                                \
-    .path = W key, .type = LS_CONFIG_INTEGER, .minimum = 1, .default_text = "1", .later = feature, \
-    .meaning = text                                                                                \
-  }
-
 const LsConfigKey ls_workload_keys[] = {
     /* Batch. */
     {.path = W "batch", .type = LS_CONFIG_MAP, .number = "global", .meaning = "samples per step"},
@@ -488,7 +480,14 @@ const LsConfigKey ls_workload_keys[] = {
      .default_text = "3",
      .source = "steps are alike until something breaks",
      .meaning = "steps that are simulated"},
-    LATER ("stop.tokens", LS_CONFIG_ANY, "campaigns", "tokens"),
+    {.path = W "stop.tokens",
+     .type = LS_CONFIG_INTEGER,
+     .dimension = LS_DIMENSION_COUNT,
+     .minimum = 1,
+     .maximum = 1e18,
+     .when = "only with transformers, whose samples have tokens",
+     .meaning = "tokens after which the run ends, in whole steps (a run simulates each of them; a "
+                "whole training is campaign.until.tokens)"},
     {.path = W "software",
      .type = LS_CONFIG_MAP,
      .word = "generation",

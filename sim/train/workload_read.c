@@ -577,7 +577,7 @@ static void read_all (LsWorkloadReader *r) {
   ls_reader_check_schedule (r);
   check_formats (r);
   check_narrow_attention (r);
-  r->workload->steps = ls_config_get_int (r->config, W "stop.steps");
+  ls_reader_stop (r);
   if (is_too_large (r->workload))
     ls_reader_fault (r, W "batch", "the tensors of a micro-batch are too large to simulate");
   ls_update_read (r);

@@ -76,7 +76,134 @@ START_TEST (the_framework_is_named) {
 }
 END_TEST
 
+/* An end in tokens: whole steps that have as many, the first of two ends; of workers samples that have as many. */
+START_TEST (tokens_end_a_run) {
+  static const struct {
+    const char *stop, *policy;
+    gint64 steps, samples; /* 0: not looked at */
+  } cases[] = {{"{tokens: 65536}", "sync", 1, 0},
+               {"{tokens: 65537}", "sync", 2, 0},
+               {"{tokens: 1 G}", "sync", 15259, 0},
+               {"{tokens: 1 G, steps: 7}", "sync", 7, 0},
+               {"{tokens: 4097}", "async", 0, 3},
+               {"{tokens: 4 M, steps: 3}", "async", 0, 96},
+               {"{tokens: 4097, samples: 2}", "async", 0, 2}};
+  g_autofree char *text = g_strdup_printf (
+      "lockstep: 1\ncluster: {nodes: 4, node: dgx-h100, fabric: single-switch}\nworkload:\n"
+      "  model: llama2-7b\n  batch: {global: 32, seq_len: 2048}\n"
+      "  update: {policy: %s, network: none}\n  stop: %s\n",
+      cases[_i].policy, cases[_i].stop);
+  g_autoptr (LsScenario) scenario = ls_scenario_from_text ("tokens.yaml", text);
+  g_autofree char *faults = ls_config_errors_text (scenario->errors);
+
+  ck_assert_msg (scenario->workload != NULL, "%s", faults);
+  if (cases[_i].steps > 0)
+    ck_assert_int_eq (scenario->workload->steps, cases[_i].steps);
+  if (cases[_i].samples > 0)
+    ck_assert_int_eq (scenario->workload->update.spec.stop_samples, cases[_i].samples);
+}
+END_TEST
+
+/* --- keys that messages name --------------------------------------------------------------------- */
+
+/* Is @words the end of a key's path, or of the path of a map of keys? Stars are any name, and items of lists have none. */
+static gboolean is_end_of (char **words, const char *path) {
+  g_auto (GStrv) segments = g_strsplit (path, ".", -1);
+  const guint n = g_strv_length (segments), length = g_strv_length (words);
+
+  for (guint first = 0; first < n; first++) {
+    guint i = 0;
+    while (i < length && first + i < n &&
+           (g_str_equal (segments[first + i], "*") || g_str_equal (segments[first + i], words[i])))
+      i++;
+    if (i == length && (!g_str_equal (segments[first], "*") || g_str_equal (words[0], "main") ||
+                        g_str_equal (words[0], "compute")))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* Short forms of groups and sets in place of their names: cluster.node.gpus, node.nics.storage. */
+static gboolean is_key (const LsConfigSchema *schema, const char *text) {
+  g_auto (GStrv) words = g_strsplit (text, ".", -1);
+
+  if (strncmp (text, "cluster.", 8) == 0) {
+    g_autofree char *full = g_strconcat ("cluster.groups.main.", text + 8, NULL);
+    if (ls_config_schema_find (schema, full) != NULL)
+      return TRUE;
+  }
+  for (guint i = 0; i < ls_config_schema_size (schema); i++)
+    if (is_end_of (words, ls_config_schema_row (schema, i)->path))
+      return TRUE;
+  return FALSE;
+}
+
+/* Does a key begin so? Names of two letters and less are columns of SQL too. */
+static gboolean begins_a_key (const LsConfigSchema *schema, const char *text) {
+  g_auto (GStrv) words = g_strsplit (text, ".", 2);
+
+  for (guint i = 0; strlen (words[0]) > 2 && i < ls_config_schema_size (schema); i++) {
+    g_auto (GStrv) segments = g_strsplit (ls_config_schema_row (schema, i)->path, ".", -1);
+    if (g_strv_contains ((const char *const *) segments, words[0]))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+static guint check_file (const LsConfigSchema *schema, const char *path) {
+  g_autoptr (GRegex) string = g_regex_new ("\"(?:[^\"\\\\\n]|\\\\.)*\"", 0, 0, NULL);
+  g_autoptr (GRegex) key = g_regex_new (
+      "(?<![\\w./\\[*%-])[a-z][a-z_]+(?:\\.[a-z][a-z_]*)+(?![\\w/(*+]|\\.[a-z])", 0, 0, NULL);
+  g_autofree char *text = NULL;
+  g_autoptr (GMatchInfo) literals = NULL;
+  guint n = 0;
+
+  ck_assert (g_file_get_contents (path, &text, NULL, NULL));
+  for (g_regex_match (string, text, 0, &literals); g_match_info_matches (literals);
+       g_match_info_next (literals, NULL)) {
+    g_autofree char *literal = g_match_info_fetch (literals, 0);
+    g_autoptr (GMatchInfo) keys = NULL;
+    for (g_regex_match (key, literal, 0, &keys); g_match_info_matches (keys);
+         g_match_info_next (keys, NULL)) {
+      g_autofree char *found = g_match_info_fetch (keys, 0);
+      if (g_str_has_suffix (found, ".csv") || g_str_has_suffix (found, ".com") ||
+          !begins_a_key (schema, found))
+        continue;
+      ck_assert_msg (is_key (schema, found), "%s: there is no key %s: %s", path, found, literal);
+      n++;
+    }
+  }
+  return n;
+}
+
+/* Whoever is told to write a key can write it. */
+START_TEST (messages_name_keys_that_exist) {
+  static const char *const parts[] = {"base",   "config", "hw",    "net", "train",
+                                      "faults", "learn",  "study", "cli"};
+  g_autoptr (LsConfigSchema) schema = ls_scenario_schema ();
+  guint n = 0;
+
+  ck_assert (is_key (schema, "model.time_factors") && is_key (schema, "node.nics.storage"));
+  ck_assert (!is_key (schema, "workload.compute") && !is_key (schema, "zero.stages"));
+  for (guint i = 0; i < G_N_ELEMENTS (parts); i++) {
+    g_autofree char *folder = g_strdup_printf ("%s/sim/%s", LS_TEST_SOURCE_DIR, parts[i]);
+    g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+    const char *name;
+
+    ck_assert_ptr_nonnull (dir);
+    while ((name = g_dir_read_name (dir)) != NULL)
+      if (g_str_has_suffix (name, ".c")) {
+        g_autofree char *path = g_build_filename (folder, name, NULL);
+        n += check_file (schema, path);
+      }
+  }
+  ck_assert_uint_ge (n, 500);
+}
+END_TEST
+
 static void add (TCase *tcase) {
+  tcase_add_test (tcase, messages_name_keys_that_exist);
+  tcase_add_loop_test (tcase, tokens_end_a_run, 0, 7);
   tcase_add_test (tcase, what_is_left_open_is_told);
   tcase_add_test (tcase, the_framework_is_named);
 }
