@@ -37,13 +37,13 @@ static gboolean is_within (const GArray *sizes, guint depth, gint64 limit) {
 
 guint ls_gather_depth (const LsWorkload *workload, const LsStage *stage) {
   const LsZero *zero = &workload->zero;
-  const guint most = zero->overlap ? (guint) CLAMP (zero->prefetch, 0, 1000) + 1 : 1;
-  g_autoptr (GArray) sizes = NULL;
+  g_autoptr (GArray) sizes = sizes_new (stage);
+  const guint ahead = zero->overlap ? (guint) CLAMP (zero->prefetch, 0, 1000) : 0;
+  const guint most = MIN (ahead + 1, MAX (sizes->len, 1)); /* once each: no layer lives twice */
   guint depth = 1;
 
   if (zero->max_gathered == 0)
     return most;
-  sizes = sizes_new (stage);
   while (sizes->len > 0 && depth < most && is_within (sizes, depth + 1, zero->max_gathered))
     depth++;
   return depth;

@@ -135,6 +135,7 @@ static LsMemoryBuffers buffers_of (const LsWorkload *workload, const LsStage *st
   if (zero->stage == 3) {
     if (ls_workload_gathers (workload))
       buffers.gathers = &workload->precision;
+    buffers.goes_on = workload->microbatches > 1;
     buffers.gathered_layers = ls_gather_depth (workload, stage);
   }
   return buffers;

@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "train/chunk.h"
 #include "train/gathered_bytes.h"
+#include "train/layer_operation.h"
 #include "train/pipeline.h"
 
 typedef struct {
@@ -23,16 +24,26 @@ typedef struct {
   guint unit;          /* the next of them */
   guint forward_units; /* of the forward pass */
   gint64 live, gathered, reduced;
+  gint64
+      beside; /* of the operation before, which still runs: a collective behind the next kernel, a pair in pieces */
   gint64 before;  /* gradients of the layer, or of the whole bucket, before this one */
   gint64 filling; /* gradients of the bucket that fills */
 } Walker;
 
 static void run (Walker *w, gint64 passing, gint64 kept) {
-  const gint64 sum = w->live + passing + kept + w->gathered + w->reduced;
+  const gint64 sum = w->live + w->beside + passing + kept + w->gathered + w->reduced;
 
   if (sum > w->peak->bytes)
     *w->peak = (LsMemoryPeak){sum, w->gathered, w->reduced};
   w->live += kept;
+}
+
+/* Operation `op` of a list; `next`: the one behind it runs too. What it holds while it runs is held until that ends
+ * where the two overlap (layer_operation.h). */
+static void run_op (Walker *w, const LsLayerOp *op, gboolean next, gint64 passing, gint64 kept) {
+  run (w, passing, kept);
+  w->beside =
+      next && ((op->is_collective && op->overlaps_next) || ls_layer_is_cut (op)) ? passing : 0;
 }
 
 /* Parameters of a layer that travel. */
@@ -58,8 +69,9 @@ static void gather (Walker *w, const LsLayerPlan *plan) {
   if (w->listing)
     g_array_append_val (w->units, bytes);
   w->gathered = 0;
-  for (guint i = w->unit; i < MIN (w->units->len, w->unit + w->buffers->gathered_layers); i++)
-    w->gathered += g_array_index (w->units, gint64, i);
+  for (guint i = w->unit; i < w->unit + w->buffers->gathered_layers; i++)
+    if (i < w->units->len || w->buffers->goes_on)
+      w->gathered += g_array_index (w->units, gint64, i % w->units->len);
   w->unit++;
 }
 
@@ -89,7 +101,8 @@ static void forward (Walker *w, const LsLayerPlan *plan, gboolean keep, gboolean
     const LsLayerOp *op = &plan->forward[i];
     const gint64 dropped = !keep ? op->saved_bytes : all ? 0 : ls_layer_op_dropped_bytes (plan, i);
 
-    run (w, op->workspace_bytes + dropped, op->saved_bytes - dropped);
+    run_op (w, op, i + 1 < plan->n_forward, op->workspace_bytes + dropped,
+            op->saved_bytes - dropped);
   }
   w->walk->forward_layers++;
 }
@@ -100,7 +113,8 @@ static void again (Walker *w, const LsLayerPlan *plan, gboolean last) {
   const guint n = w->buffers->stops_early && last ? ls_layer_plan_needed (plan) : plan->n_forward;
 
   for (guint i = 0; i < n; i++)
-    run (w, plan->forward[i].workspace_bytes, plan->forward[i].saved_bytes);
+    run_op (w, &plan->forward[i], i + 1 < n, plan->forward[i].workspace_bytes,
+            plan->forward[i].saved_bytes);
   if (n < plan->n_forward)
     run (w, 0, plan->forward[n].saved_bytes);
   w->walk->forward_layers++;
@@ -109,7 +123,8 @@ static void again (Walker *w, const LsLayerPlan *plan, gboolean last) {
 static void run_selected (Walker *w, const LsLayerPlan *plan) {
   for (guint i = 0; i < plan->n_forward; i++)
     if (ls_layer_op_repeated (plan, i))
-      run (w, plan->forward[i].workspace_bytes, ls_layer_op_remade_bytes (plan, i));
+      run_op (w, &plan->forward[i], i + 1 < plan->n_forward && ls_layer_op_repeated (plan, i + 1),
+              plan->forward[i].workspace_bytes, ls_layer_op_remade_bytes (plan, i));
 }
 
 static gboolean is_in_half (const Walker *w, const LsLayerOp *op) {
@@ -131,7 +146,8 @@ static void backward (Walker *w, const LsLayerPlan *plan, gint64 input_bytes) {
     const gint64 kept = w->half == LS_ACTION_WEIGHT ? op->output_gradient_bytes : 0;
 
     if (is_in_half (w, op))
-      run (w, MAX (op->workspace_bytes - kept, 0), i + 1 == n ? more : 0);
+      run_op (w, op, i + 1 < n && is_in_half (w, op + 1), MAX (op->workspace_bytes - kept, 0),
+              i + 1 == n ? more : 0);
   }
   if (n == 0)
     run (w, 0, more);

@@ -19,8 +19,9 @@ typedef struct {
   gboolean dense, experts;    /* which parameters other ranks have too: only those travel */
   const LsPrecision *gathers; /* formats of what is gathered; NULL: nothing is */
   guint gathered_layers;      /* at once: the one at work and those ahead */
-  gint64 reduce_bytes;        /* per parameter, of gradients that wait to be reduced; 0: none */
-  gboolean by_layer;          /* stage 3: at most two layers wait; else see limit_bytes */
+  gboolean goes_on;    /* another micro-batch follows, whose first layers are gathered ahead too */
+  gint64 reduce_bytes; /* per parameter, of gradients that wait to be reduced; 0: none */
+  gboolean by_layer;   /* stage 3: at most two layers wait; else see limit_bytes */
   gint64 bucket_bytes; /* stage 2: sent when so many wait; two more segments may be on their way */
   gboolean stores_inputs; /* of recomputed segments, on the host (activation_offload.h), */
   gboolean fetches_ahead; /* and fetches them one ahead */

@@ -160,6 +160,21 @@ for policy in async local-sgd; do
 done
 run 0 check tiny.yaml --set workload.recompute.mode=fit
 says out "chosen by mode fit"
+# What check counts is what a run holds, or up to 5 % more: a ring's keys that arrive beside attention, layers gathered
+# for the next micro-batch, and more prefetched than there are.
+top() { sed -nE 's/.*"peak_bytes": ([0-9]+).*/\1/p' out | head -n 1; }
+ahead="--set workload.zero.stage=3 --set workload.batch.seq_len=1"
+ring="--set workload.parallel.context=2 --set workload.batch.seq_len=2048 --set workload.model.ffn=64 --set workload.model.vocab=2"
+for sets in "$ring" "$ahead --set workload.zero.prefetch=1000" \
+  "$ahead --set workload.zero.prefetch=1000 --set workload.batch.global=64"; do
+  # shellcheck disable=SC2086 # a list of words
+  run 0 run tiny.yaml --json --trace none -q $sets
+  held=$(top)
+  # shellcheck disable=SC2086
+  run 0 check tiny.yaml --json -q $sets
+  [ "$held" -gt 0 ] && [ "$held" -le "$(top)" ] && [ "$(top)" -le $((held + held / 20)) ] ||
+    fail "a run holds $held bytes, check says $(top): $sets"
+done
 # -o writes a file once; a folder or "-" is refused.
 run 0 check tiny.yaml --resolved -o there.yaml
 empty out
