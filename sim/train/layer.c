@@ -204,6 +204,14 @@ static LsLayerOp *scale (LsLayerBuilder *builder, const char *name, gint64 eleme
   return ls_layer_add_kernel (builder, name, LS_KIND_ELEMENTWISE, cost);
 }
 
+/* Of an input or a gradient: nothing behind a pass that wrote it so. */
+static void scale_operand (LsLayerBuilder *builder, const char *name, gint64 elements, LsFormat to,
+                           int copies, LsPhaseName phase) {
+  if (!builder->fused)
+    scale (builder, name, elements, builder->format, to, copies)->phase = phase;
+  builder->fused = FALSE;
+}
+
 /* The copy by columns of an operand with a scale per row, for a product of the backward pass. Weights that nobody
  * gathers have theirs from the update. */
 static void scale_columns (LsLayerBuilder *builder, const char *name, gint64 elements,
@@ -257,15 +265,14 @@ void ls_layer_scale_operands (LsLayerBuilder *builder, gint64 rows, gint64 in, g
                 builder->narrow_forward, 1);
     op->saved_bytes = narrow_bytes (builder, in * out);
   }
-  scale (builder, "scale_input", rows * in, builder->format, builder->narrow_forward,
-         builder->frozen || builder->by_row ? 1 : builder->copies);
+  scale_operand (builder, "scale_input", rows * in, builder->narrow_forward,
+                 builder->frozen || builder->by_row ? 1 : builder->copies, LS_PHASE_FORWARD);
 }
 
 void ls_layer_scale_gradient (LsLayerBuilder *builder, gint64 elements) {
   if (builder->narrow)
-    scale (builder, "scale_gradient", elements, builder->format, builder->narrow_gradient,
-           builder->frozen ? 1 : builder->copies)
-        ->phase = LS_PHASE_INPUT_GRAD;
+    scale_operand (builder, "scale_gradient", elements, builder->narrow_gradient,
+                   builder->frozen ? 1 : builder->copies, LS_PHASE_INPUT_GRAD);
 }
 
 /* --- attention in 8 bits (train/precision.h) -------------------------------------------------- */
@@ -578,6 +585,40 @@ LsLayerOp *ls_layer_add_pass (LsLayerBuilder *builder, const char *name, gint64 
                                                    2.0 * reads, builder->format);
 
   return ls_layer_add_kernel (builder, name, LS_KIND_ELEMENTWISE, cost);
+}
+
+/* Bytes per element that the next pass writes for a linear map. */
+static double written_size (LsLayerBuilder *builder) {
+  const gboolean forward = builder->side == LS_SIDE_FORWARD;
+  const LsFormat to = forward ? builder->narrow_forward : builder->narrow_gradient;
+
+  builder->fused =
+      builder->narrow && ls_precision_scales_as_written (&builder->workload->precision, to);
+  return builder->fused ? ls_format_size (to) * (builder->frozen ? 1 : builder->copies)
+                        : (double) builder->element_bytes;
+}
+
+LsLayerOp *ls_layer_add_fused_pass (LsLayerBuilder *builder, const char *name, gint64 elements,
+                                    int reads, int writes) {
+  const double size = written_size (builder);
+  const double bytes =
+      (double) elements * ((double) (reads * builder->element_bytes) + writes * size);
+
+  return !builder->fused ? ls_layer_add_pass (builder, name, elements, reads, writes)
+                         : ls_layer_add_kernel (builder, name, LS_KIND_ELEMENTWISE,
+                                                ls_kernel_stream (&builder->device, (gint64) bytes,
+                                                                  2.0 * reads * (double) elements));
+}
+
+LsLayerOp *ls_layer_add_fused_norm (LsLayerBuilder *builder, const char *name, gint64 rows,
+                                    gint64 width) {
+  const double size = written_size (builder), elements = (double) rows * (double) width;
+  const double bytes = elements * ((double) builder->element_bytes + size);
+
+  return !builder->fused ? ls_layer_add_norm (builder, name, rows, width, LS_PASS_FORWARD)
+                         : ls_layer_add_kernel (
+                               builder, name, LS_KIND_NORM,
+                               ls_kernel_stream (&builder->device, (gint64) bytes, 8 * elements));
 }
 
 LsLayerOp *ls_layer_add_masked (LsLayerBuilder *builder, const char *name, gint64 elements,

@@ -24,6 +24,7 @@ typedef struct {
   int copies;              /* of a narrow operand that both passes need */
   gboolean by_row;         /* each pass scales its own from what is kept in `format` */
   gboolean gathers_narrow; /* each rank scales its rows, which travel so */
+  gboolean fused;          /* the pass before has scaled the next input or gradient */
   gboolean scaled; /* the operands of the next linear map are in the narrow format already */
   guint tensor;
   gboolean sequence_parallel;
@@ -103,6 +104,11 @@ LsLayerOp *ls_layer_add_weight_gradients (LsLayerBuilder *builder, const char *n
 /* A pass over `elements` values of the compute format. */
 LsLayerOp *ls_layer_add_pass (LsLayerBuilder *builder, const char *name, gint64 elements, int reads,
                               int writes);
+/* A pass, or a norm, whose output a linear map reads next: it scales that where these are fused (train/precision.h). */
+LsLayerOp *ls_layer_add_fused_pass (LsLayerBuilder *builder, const char *name, gint64 elements,
+                                    int reads, int writes);
+LsLayerOp *ls_layer_add_fused_norm (LsLayerBuilder *builder, const char *name, gint64 rows,
+                                    gint64 width);
 /* The same, that reads or writes a byte of a mask for each value beside it. */
 LsLayerOp *ls_layer_add_masked (LsLayerBuilder *builder, const char *name, gint64 elements,
                                 int reads, int writes);

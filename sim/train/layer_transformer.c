@@ -223,8 +223,9 @@ static void attention_backward (Block *k) {
   ls_block_widen_gradients (k, split.query_width + split.key_value_width);
 }
 
-static void forward_norm (Block *k, const char *norm) {
-  LsLayerOp *op = ls_layer_add_norm (&k->b, norm, k->rows, k->t->hidden, LS_PASS_FORWARD);
+static void forward_norm (Block *k, const char *norm, gboolean fused) {
+  LsLayerOp *op = fused ? ls_layer_add_fused_norm (&k->b, norm, k->rows, k->t->hidden)
+                        : ls_layer_add_norm (&k->b, norm, k->rows, k->t->hidden, LS_PASS_FORWARD);
 
   op->saved_bytes = ls_layer_bytes (&k->b, k->rows * k->t->hidden);
   op->saved_input_bytes = op->saved_bytes;
@@ -327,7 +328,7 @@ static void forward_qkv (Block *k) {
   const guint n = qkv_columns (k, outs);
   LsLayerOp *op = NULL;
 
-  forward_norm (k, "norm1");
+  forward_norm (k, "norm1", FALSE);
   op = forward_column (k, "gather_qkv", "qkv", outs, n);
   op->saved_output_bytes = heads;
   op->saved_bytes += heads; /* that attention reads */
@@ -345,7 +346,7 @@ static void forward_qkv (Block *k) {
 
 static void forward_attention (Block *k) {
   if (k->t->latent.kv_rank > 0) {
-    forward_norm (k, "norm1");
+    forward_norm (k, "norm1", FALSE);
     ls_block_latent (k);
   } else {
     forward_qkv (k);
@@ -355,52 +356,6 @@ static void forward_attention (Block *k) {
   forward_row (k, "projection", value_columns (k), "reduce_attention");
   ls_block_adapter (k, LS_LORA_PROJ, value_columns (k), k->t->hidden);
   forward_add (k, "attention_dropout", "attention_add");
-}
-
-/* Keeps `elements` of the activation's input, or fetches them, where they are kept narrower than they are made.
- * source: megatron/core/fusions/fused_bias_swiglu.py (fp8_input_store: a cast before saving, and one back). */
-static void convert_input (Block *k, gint64 elements, gboolean store) {
-  const LsPrecision *p = &k->b.workload->precision;
-  const double size = ls_format_size (p->activation_input);
-  LsLayerOp *op = NULL;
-
-  if (!p->activation_input_used)
-    return;
-  op = ls_layer_add_kernel (
-      &k->b, store ? "store_activation_input" : "restore_activation_input", LS_KIND_ELEMENTWISE,
-      ls_kernel_stream (&k->b.device,
-                        (gint64) ((double) elements * (size + (double) k->b.element_bytes)),
-                        2.0 * (double) elements));
-  if (store)
-    op->saved_bytes = (gint64) ((double) elements * size);
-  else
-    op->workspace_bytes = ls_layer_bytes (&k->b, elements);
-}
-
-/* What the activation itself keeps of its input. */
-static void keep_input (const Block *k, LsLayerOp *op, gint64 elements) {
-  if (!k->b.workload->precision.activation_input_used)
-    op->saved_input_bytes = op->saved_bytes = ls_layer_bytes (&k->b, elements);
-}
-
-void ls_block_activation (Block *k) {
-  const LsSoftware *software = k->b.workload->software;
-  const gint64 elements = k->b.tokens * k->f;
-  LsLayerOp *op = NULL;
-
-  if (k->t->gated && software->fused_bias_gelu) {
-    keep_input (k, ls_layer_add_pass (&k->b, "swiglu", elements, 2, 1), 2 * elements);
-  } else if (k->t->gated) {
-    /* Both halves of what mlp_up made, of which the gate reads the other one. */
-    keep_input (k, ls_layer_add_pass (&k->b, "silu", elements, 1, 1), 2 * elements);
-    op = ls_layer_add_pass (&k->b, "gate", elements, 2, 1);
-    op->saved_input_bytes = op->saved_bytes = ls_layer_bytes (&k->b, elements);
-  } else {
-    if (k->t->biases && !software->fused_bias_gelu)
-      ls_layer_add_pass (&k->b, "bias", elements, 1, 1);
-    keep_input (k, ls_layer_add_pass (&k->b, "gelu", elements, 1, 1), elements);
-  }
-  convert_input (k, k->t->gated ? 2 * elements : elements, TRUE);
 }
 
 /* Experts that every token passes: an MLP on the input that the router has kept. */
@@ -416,7 +371,7 @@ static void forward_shared (Block *k) {
 }
 
 static void forward_experts (Block *k) {
-  forward_norm (k, "norm2");
+  forward_norm (k, "norm2", FALSE);
   ls_block_experts (k);
   if (k->t->experts.shared_ffn > 0)
     forward_shared (k);
@@ -424,7 +379,7 @@ static void forward_experts (Block *k) {
 }
 
 static void forward_mlp (Block *k) {
-  forward_norm (k, "norm2");
+  forward_norm (k, "norm2", !ls_lora_has (&k->t->lora, LS_LORA_FC1));
   forward_up (k, "gather_mlp", "mlp_up");
   ls_block_adapter (k, LS_LORA_FC1, k->t->hidden, up_columns (k));
   ls_block_activation (k);
@@ -497,27 +452,6 @@ static void backward_up (Block *k, LsLoraTarget target, const char *const *names
   gint64 outs[3];
 
   backward_column (k, target, names, outs, up_maps (k, outs));
-}
-
-void ls_block_activation_grad (Block *k) {
-  const LsSoftware *software = k->b.workload->software;
-  const gint64 elements = k->b.tokens * k->f;
-  LsLayerOp *op = NULL;
-
-  convert_input (k, k->t->gated ? 2 * elements : elements, FALSE);
-  if (k->t->gated && software->fused_bias_gelu) {
-    op = ls_layer_add_pass (&k->b, "swiglu_grad", elements, 3, 2);
-  } else if (k->t->gated) {
-    /* A product for each factor. */
-    ls_layer_add_pass (&k->b, "gate_grad", elements, 2, 1);
-    ls_layer_add_pass (&k->b, "gate_grad", elements, 2, 1);
-    op = ls_layer_add_pass (&k->b, "silu_grad", elements, 2, 1);
-  } else {
-    op = ls_layer_add_pass (&k->b, "gelu_grad", elements, 2, 1);
-  }
-  op->workspace_bytes = ls_layer_bytes (&k->b, (k->t->gated ? 3 : 2) * elements);
-  if (k->t->biases)
-    ls_block_bias_gradient (k, "up_bias_grad", (k->t->gated ? 2 : 1) * elements);
 }
 
 static void backward_experts (Block *k) {

@@ -129,6 +129,11 @@ double ls_precision_scaling_bytes (const LsPrecision *precision, LsFormat from, 
   return in * (reads_twice (precision, to) ? 2 : 1) + ls_format_size (to) * copies;
 }
 
+gboolean ls_precision_scales_as_written (const LsPrecision *precision, LsFormat to) {
+  return precision->narrow.fused && precision->narrow.recipe != LS_FP8_ROW &&
+         !reads_twice (precision, to);
+}
+
 int ls_precision_scaling_kernels (const LsPrecision *precision, LsFormat to, int copies) {
   if (precision->narrow.recipe == LS_FP8_ROW)
     return 2 * copies - 1;

@@ -86,6 +86,15 @@ const LsConfigKey ls_precision_keys[] = {
          "how scales are found: delayed (from earlier steps: one read of each operand and a sum "
          "over ranks once a step), current (from the tensor: two reads), block (per block of "
          "elements); mxfp8 and nvfp4 scale by block"},
+    {.path = W "precision.fused_scaling",
+     .type = LS_CONFIG_BOOLEAN,
+     .default_text = "false",
+     .source = "Megatron-Core's use_transformer_engine_op_fuser, off unless asked for",
+     .when =
+         "only with a precision.compute of 8 or 4 bits, transformers, and scales that are known "
+         "before (precision.scaling delayed or block)",
+     .meaning = "the norm before a dense MLP, its activation and the gradient of that write the "
+                "format of products, with no pass of its own that scales"},
     {.path = W "precision.parameters",
      .type = LS_CONFIG_WORD,
      .choices = parameter_formats,

@@ -81,6 +81,7 @@ static void read_narrow (LsWorkloadReader *r, LsPrecision *p) {
 
   if (!narrow->used) {
     ls_reader_no_effect (r, W "precision.attention", only);
+    ls_reader_no_effect (r, W "precision.fused_scaling", only);
     ls_reader_no_effect (r, W "precision.activations", only);
     ls_reader_no_effect (r, W "precision.scaling", only);
     if (ls_reader_has (r, parameters) && ls_config_is_word (r->config, parameters, "compute"))
@@ -88,6 +89,10 @@ static void read_narrow (LsWorkloadReader *r, LsPrecision *p) {
     return;
   }
   p->compute = read_format (r, W "precision.activations", p->compute);
+  narrow->fused = ls_config_get_bool (r->config, W "precision.fused_scaling");
+  if (narrow->fused && !ls_precision_scales_as_written (p, narrow->forward))
+    ls_reader_no_effect (r, W "precision.fused_scaling",
+                         "these scales are not known before the values");
   p->narrow_attention = ls_config_is_word (r->config, W "precision.attention", "fp8");
   if (blocks)
     ls_reader_no_effect (r, W "precision.scaling", "mxfp8 and nvfp4 scale by block");

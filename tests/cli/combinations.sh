@@ -80,6 +80,12 @@ for context in 1 2; do
   less narrow.time wide.time "context $context, time with attention in 8 bits"
   less narrow.peak wide.peak "context $context, memory with attention in 8 bits"
 done
+# Scaling that is part of norms and activations is less time, with adapters too.
+# shellcheck disable=SC2086
+job passes $EIGHT model.lora=16
+# shellcheck disable=SC2086
+job fused $EIGHT model.lora=16 precision.fused_scaling=true
+less fused.time passes.time "fused scaling"
 # Attention inside packed documents is less work, with adapters too.
 job lora model.lora=16
 job packed model.lora=16 batch.documents.dist=constant batch.documents.value=256

@@ -409,6 +409,53 @@ START_TEST (attention_stays_wide_without_a_kernel) {
 }
 END_TEST
 
+/* Llama 2 7B (h = 4096, f = 11008) with the operation fuser: of the inputs only those of qkv and the projection are scaled by
+ * themselves, of the gradients not the 2 f of the map up; the norm before the MLP writes c bytes instead of 2, the activation
+ * (two reads, one write of f) and its gradient (three reads, two writes) too, c copies: H100 two, B200 one. With current
+ * scaling nothing changes. */
+static LsStage *fused_stage (LsWorkload *workload, LsFp8Recipe recipe, gboolean fused,
+                             const char *name) {
+  workload->layout = ls_layout (1, 1, 1);
+  workload->micro_batch = workload->global_batch = 1;
+  workload->seq_len = S;
+  workload->precision = ls_precision_of_word ("fp8");
+  workload->precision.narrow.recipe = recipe;
+  workload->precision.narrow.fused = fused;
+  ck_assert (ls_workload_resolve (workload, NULL));
+  return ls_stage_new (workload, 0, gpu (name));
+}
+
+START_TEST (fused_passes_write_what_products_read) {
+  static const struct {
+    const char *gpu;
+    LsFp8Recipe recipe;
+    gint64 copies;
+  } cases[] = {
+      {"h100", LS_FP8_DELAYED, 2}, {"b200", LS_FP8_DELAYED, 1}, {"b200", LS_FP8_CURRENT, 1}};
+  const gint64 h = 4096, f = 11008, s = S;
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const gboolean known = cases[i].recipe == LS_FP8_DELAYED;
+    const gint64 c = cases[i].copies, reads = known ? 1 : 2, written = known ? c : 2;
+    g_autoptr (LsWorkload) workload =
+        ls_workload_new_default (ls_model_new_preset ("llama2-7b", NULL), 1);
+    g_autoptr (LsStage) stage = fused_stage (workload, cases[i].recipe, TRUE, cases[i].gpu);
+    const LsLayerPlan *plan = block (stage);
+
+    ck_assert_int_eq (scaled_bytes (plan->forward, plan->n_forward, "scale_input"),
+                      s * (2 * h + (known ? 0 : h + f)) * (2 * reads + c));
+    ck_assert_int_eq (scaled_bytes (plan->backward, plan->n_backward, "scale_gradient"),
+                      s * (5 * h + (known ? 0 : 2 * f)) * (2 * reads + c));
+    ck_assert_int_eq (scaled_bytes (plan->forward, plan->n_forward, "norm2"),
+                      s * h * (2 + written));
+    ck_assert_int_eq (scaled_bytes (plan->forward, plan->n_forward, "swiglu"),
+                      s * f * (4 + written));
+    ck_assert_int_eq (scaled_bytes (plan->backward, plan->n_backward, "swiglu_grad"),
+                      s * f * (6 + 2 * written));
+  }
+}
+END_TEST
+
 /* Heads that are exchanged over context ranks (all-to-all) travel in 1 byte: queries, keys, values and the output forward,
  * and their gradients, 8 s h / c elements in all. */
 START_TEST (heads_are_exchanged_in_8_bits) {
@@ -523,6 +570,7 @@ int main (void) {
   tcase_add_test (tests, attention_in_8_bits_moves_these_bytes);
   tcase_add_test (tests, attention_stays_wide_without_a_kernel);
   tcase_add_test (tests, heads_are_exchanged_in_8_bits);
+  tcase_add_test (tests, fused_passes_write_what_products_read);
   suite_add_tcase (suite, tests);
   SRunner *runner = srunner_create (suite);
   srunner_run_all (runner, CK_ENV);
