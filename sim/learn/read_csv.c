@@ -1,7 +1,7 @@
 /* Dense tables of comma-separated numbers, one column of which is the label or target.
  *
  * Strict: every line has as many fields as the first, every field is a finite number; empty lines
- * only at the end. Names in a header may be quoted; numbers are not.
+ * only at the end. Names in a header may be quoted; numbers are not. All faults are told at once.
  */
 #include "learn/read_text.h"
 
@@ -34,18 +34,18 @@ static gboolean label_number (const Reader *r, guint64 *number) {
          g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT32, number, NULL);
 }
 
-static gboolean set_columns (Reader *r, const char *line, const char *end, GError **error) {
+static gboolean set_columns (Reader *r, const char *line, const char *end) {
   guint64 number = 0;
 
   r->columns = count_fields (line, end);
   if (r->columns < 2)
     return ls_text_fault (
-        &r->cursor, line, error,
+        &r->cursor, line,
         "one field only; a row needs a feature and a label, separated by a comma");
   r->label = r->columns - 1;
   if (label_number (r, &number)) {
     if (number >= r->columns)
-      return ls_text_fault (&r->cursor, line, error,
+      return ls_text_fault (&r->cursor, line,
                             "there is no column %s; the %u columns are numbered from 0",
                             r->options->label, r->columns);
     r->label = (guint) number;
@@ -62,12 +62,12 @@ static const char *field_end (const char *from, const char *end) {
   return from;
 }
 
-static gboolean read_header (Reader *r, const char *line, const char *end, GError **error) {
+static gboolean read_header (Reader *r, const char *line, const char *end) {
   gboolean found = r->options->label == NULL, numbers = TRUE;
   guint64 number;
   const char *at = line;
 
-  if (!set_columns (r, line, end, error))
+  if (!set_columns (r, line, end))
     return FALSE;
   found = found || label_number (r, &number);
   for (guint column = 0; column < r->columns; column++) {
@@ -76,7 +76,7 @@ static gboolean read_header (Reader *r, const char *line, const char *end, GErro
     double ignored;
     gsize length = strlen (name);
 
-    numbers = numbers && ls_text_number (&r->cursor, at, to, "", &ignored, NULL);
+    numbers = numbers && ls_text_number (NULL, at, to, "", &ignored);
     if (length >= 2 && name[0] == '"' && name[length - 1] == '"') {
       name[length - 1] = 0;
       memmove (name, name + 1, length - 1);
@@ -88,74 +88,75 @@ static gboolean read_header (Reader *r, const char *line, const char *end, GErro
     at = to < end ? to + 1 : end;
   }
   if (numbers)
-    return ls_text_fault (&r->cursor, line, error,
+    return ls_text_fault (&r->cursor, line,
                           "the header holds numbers only; data.header: false if there is none");
   if (!found)
-    return ls_text_fault (&r->cursor, line, error, "no column is named '%s'", r->options->label);
+    return ls_text_fault (&r->cursor, line, "no column is named '%s'", r->options->label);
   return TRUE;
 }
 
-static gboolean read_row (Reader *r, const char *line, const char *end, GError **error) {
+static gboolean read_row (Reader *r, const char *line, const char *end) {
   const char *at = line;
   guint fields = count_fields (line, end);
 
-  if (r->columns == 0 && !set_columns (r, line, end, error))
+  if (r->columns == 0 && !set_columns (r, line, end))
     return FALSE;
   if (fields != r->columns)
-    return ls_text_fault (&r->cursor, line, error, "%u fields; the first line has %u", fields,
-                          r->columns);
+    return ls_text_fault (&r->cursor, line, "%u fields; the first line has %u", fields, r->columns);
   for (guint column = 0; column < r->columns; column++) {
     const char *to = field_end (at, end);
-    double value;
+    double value = 0;
 
-    if (!ls_text_number (&r->cursor, at, to, column == r->label ? "the label" : "the value", &value,
-                         error))
-      return FALSE;
+    ls_text_number (&r->cursor, at, to, column == r->label ? "the label" : "the value", &value);
     g_array_append_val (column == r->label ? r->y : r->x, value);
     at = to < end ? to + 1 : end;
   }
   if (r->x->len > LS_DATA_MAX_VALUES)
-    return ls_text_fault (&r->cursor, line, error, "more than %d million values",
+    return ls_text_fault (&r->cursor, line, "more than %d million values",
                           (int) (LS_DATA_MAX_VALUES / 1000000));
   return TRUE;
 }
 
-static gboolean read_all (Reader *r, GError **error) {
+static gboolean is_text (const Reader *r, const char *line, const char *end) {
+  const char *nul = memchr (line, 0, (gsize) (end - line));
+
+  return nul == NULL || ls_text_fault (&r->cursor, nul, "a NUL byte; this is no text");
+}
+
+/* Nothing but ends of lines from here on? */
+static gboolean is_rest_empty (const Reader *r) {
+  return r->cursor.at + strspn (r->cursor.at, "\r\n") >= r->cursor.end;
+}
+
+/* Adds the faults of all lines; what cannot be read on ends it. */
+static void read_all (Reader *r) {
   const char *line, *end;
   gboolean first = TRUE;
+  guint64 number;
 
-  if (r->options->label != NULL && !r->options->header) {
-    guint64 number;
-
-    if (!label_number (r, &number)) {
-      g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
-                   "%s: without a header the column of labels is a number from 0, not '%s'",
-                   r->cursor.name, r->options->label);
-      return FALSE;
-    }
+  if (r->options->label != NULL && !r->options->header && !label_number (r, &number)) {
+    ls_text_faults_add (r->cursor.faults, 0, 0,
+                        "without a header the column of labels is a number from 0, not '%s'",
+                        r->options->label);
+    return;
   }
   while (ls_text_next (&r->cursor, &line, &end)) {
-    if (memchr (line, 0, (gsize) (end - line)) != NULL)
-      return ls_text_fault (&r->cursor, memchr (line, 0, (gsize) (end - line)), error,
-                            "a NUL byte; this is no text");
+    if (!is_text (r, line, end))
+      return;
     if (line == end) {
-      const char *rest = r->cursor.at;
-
-      rest += strspn (rest, "\r\n");
-      if (rest < r->cursor.end)
-        return ls_text_fault (&r->cursor, line, error, "an empty line between rows");
-      break;
+      if (is_rest_empty (r))
+        break;
+      ls_text_fault (&r->cursor, line, "an empty line between rows");
+      continue;
     }
-    if (!(first && r->options->header ? read_header (r, line, end, error)
-                                      : read_row (r, line, end, error)))
-      return FALSE;
+    const gboolean good =
+        first && r->options->header ? read_header (r, line, end) : read_row (r, line, end);
+    if (!good && (r->columns < 2 || r->x->len > LS_DATA_MAX_VALUES))
+      return;
     first = FALSE;
   }
-  if (r->y->len == 0) {
-    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s: there are no rows", r->cursor.name);
-    return FALSE;
-  }
-  return TRUE;
+  if (r->y->len == 0 && ls_text_faults_count (r->cursor.faults) == 0)
+    ls_text_faults_add (r->cursor.faults, 0, 0, "there are no rows");
 }
 
 LsDataset *ls_dataset_parse_csv (const char *name, const char *text, gsize length,
@@ -163,10 +164,12 @@ LsDataset *ls_dataset_parse_csv (const char *name, const char *text, gsize lengt
   Reader r = {.options = options,
               .x = g_array_new (FALSE, FALSE, sizeof (double)),
               .y = g_array_new (FALSE, FALSE, sizeof (double))};
+  g_autoptr (LsTextFaults) faults = ls_text_faults_new (name);
   LsDataset *data = NULL;
 
-  ls_text_init (&r.cursor, name, text, length);
-  if (read_all (&r, error)) {
+  ls_text_init (&r.cursor, faults, text, length);
+  read_all (&r);
+  if (ls_text_faults_check (faults, error)) {
     data = g_new0 (LsDataset, 1);
     data->rows = r.y->len;
     data->features = r.columns - 1;

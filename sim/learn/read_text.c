@@ -6,8 +6,8 @@
 
 #define LONGEST_NUMBER 64
 
-void ls_text_init (LsTextCursor *cursor, const char *name, const char *text, gsize length) {
-  *cursor = (LsTextCursor){.name = name, .at = text, .end = text + length, .line_start = text};
+void ls_text_init (LsTextCursor *cursor, LsTextFaults *faults, const char *text, gsize length) {
+  *cursor = (LsTextCursor){.faults = faults, .at = text, .end = text + length, .line_start = text};
   if (length >= 3 && memcmp (text, "\xEF\xBB\xBF", 3) == 0)
     cursor->at += 3; /* a byte order mark */
 }
@@ -27,17 +27,17 @@ gboolean ls_text_next (LsTextCursor *cursor, const char **line, const char **lin
   return TRUE;
 }
 
-gboolean ls_text_fault (const LsTextCursor *cursor, const char *place, GError **error,
-                        const char *format, ...) {
+gboolean ls_text_fault (const LsTextCursor *cursor, const char *place, const char *format, ...) {
   va_list arguments;
   g_autofree char *message = NULL;
 
+  if (cursor == NULL)
+    return FALSE;
   va_start (arguments, format);
   message = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s:%u:%d: %s", cursor->name, cursor->line,
-               (int) (place - cursor->line_start) + 1, message);
-  return FALSE;
+  return ls_text_faults_add (cursor->faults, cursor->line,
+                             ls_text_column (cursor->line_start, place), "%s", message);
 }
 
 char *ls_text_quote (const char *from, const char *to) {
@@ -50,7 +50,7 @@ char *ls_text_quote (const char *from, const char *to) {
 }
 
 gboolean ls_text_number (const LsTextCursor *cursor, const char *from, const char *to,
-                         const char *what, double *value, GError **error) {
+                         const char *what, double *value) {
   char copy[LONGEST_NUMBER + 1], *end = NULL;
   g_autofree char *quoted = NULL;
   const char *place = from;
@@ -60,10 +60,10 @@ gboolean ls_text_number (const LsTextCursor *cursor, const char *from, const cha
   while (to > from && (to[-1] == ' ' || to[-1] == '\t'))
     to--;
   if (from == to)
-    return ls_text_fault (cursor, place, error, "%s is missing", what);
+    return ls_text_fault (cursor, place, "%s is missing", what);
   quoted = ls_text_quote (from, to);
   if (to - from > LONGEST_NUMBER)
-    return ls_text_fault (cursor, from, error, "%s %s is too long for a number", what, quoted);
+    return ls_text_fault (cursor, from, "%s %s is too long for a number", what, quoted);
   memcpy (copy, from, (gsize) (to - from));
   copy[to - from] = 0;
   *value = g_ascii_strtod (copy, &end);
@@ -71,10 +71,10 @@ gboolean ls_text_number (const LsTextCursor *cursor, const char *from, const cha
   if (end != copy + (to - from) || strpbrk (copy, "xXnN") != NULL) {
     if (g_ascii_strncasecmp (copy + strspn (copy, "+-"), "nan", 3) == 0 ||
         g_ascii_strncasecmp (copy + strspn (copy, "+-"), "inf", 3) == 0)
-      return ls_text_fault (cursor, from, error, "%s %s is not finite", what, quoted);
-    return ls_text_fault (cursor, from, error, "%s %s is no number", what, quoted);
+      return ls_text_fault (cursor, from, "%s %s is not finite", what, quoted);
+    return ls_text_fault (cursor, from, "%s %s is no number", what, quoted);
   }
   if (!isfinite (*value))
-    return ls_text_fault (cursor, from, error, "%s %s is too large", what, quoted);
+    return ls_text_fault (cursor, from, "%s %s is too large", what, quoted);
   return TRUE;
 }

@@ -81,7 +81,7 @@ run 2 learn a.db lesson.yaml --set learn.optimizer.lr=-1
 run 2 learn missing.db lesson.yaml --set learn.batch=2
 printf '1,2,3\n4,x,6\n' >bad.csv
 run 2 learn a.db --set learn.problem=softmax --set 'learn.data={kind: csv, file: bad.csv, header: false}' --set learn.batch=2
-says err "bad.csv:2:3: the value 'x' is no number"
+says err "bad.csv:2:3: error: the value 'x' is no number"
 HOME=. LOCKSTEP_DATA=. run 0 learn a.db --set learn.batch=2
 # A wrong key of learning is told alone: what the rest of the scenario says is not read here.
 run 2 learn a.db --set learn.optimizer.lrr=1

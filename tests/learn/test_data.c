@@ -49,43 +49,43 @@ START_TEST (libsvm_is_read) {
 END_TEST
 
 static const Bad bad_csv[] = {
-    {"", "t.csv: there are no rows"},
+    {"", "t.csv: error: there are no rows"},
     {"\n", "there are no rows"},
-    {"5\n", "t.csv:1:1: one field only"},
-    {"1,2\n1\n", "t.csv:2:1: 1 fields; the first line has 2"},
-    {"1,2\n1,2,3\n", "t.csv:2:1: 3 fields"},
-    {"1,x\n", "t.csv:1:3: the label 'x' is no number"},
-    {"1,2\n1,\n", "t.csv:2:3: the label is missing"},
-    {",2\n", "t.csv:1:1: the value is missing"},
-    {"1,nan\n", "t.csv:1:3: the label 'nan' is not finite"},
-    {"-inf,1\n", "t.csv:1:1: the value '-inf' is not finite"},
-    {"1e999,1\n", "t.csv:1:1: the value '1e999' is too large"},
-    {"0x10,1\n", "t.csv:1:1: the value '0x10' is no number"},
+    {"5\n", "t.csv:1:1: error: one field only"},
+    {"1,2\n1\n", "t.csv:2:1: error: 1 fields; the first line has 2"},
+    {"1,2\n1,2,3\n", "t.csv:2:1: error: 3 fields"},
+    {"1,x\n", "t.csv:1:3: error: the label 'x' is no number"},
+    {"1,2\n1,\n", "t.csv:2:3: error: the label is missing"},
+    {",2\n", "t.csv:1:1: error: the value is missing"},
+    {"1,nan\n", "t.csv:1:3: error: the label 'nan' is not finite"},
+    {"-inf,1\n", "t.csv:1:1: error: the value '-inf' is not finite"},
+    {"1e999,1\n", "t.csv:1:1: error: the value '1e999' is too large"},
+    {"0x10,1\n", "t.csv:1:1: error: the value '0x10' is no number"},
     {"1.2.3,1\n", "'1.2.3' is no number"},
-    {"1,2\n\n3,4\n", "t.csv:2:1: an empty line between rows"},
+    {"1,2\n\n3,4\n", "t.csv:2:1: error: an empty line between rows"},
     {"1;2\n", "one field only"},
     {"\"1\",2\n", "is no number"},
-    {"1 2,3\n", "t.csv:1:1: the value '1 2' is no number"},
+    {"1 2,3\n", "t.csv:1:1: error: the value '1 2' is no number"},
     {"1111111111111111111111111111111111111111111111111111111111111111111111,2\n", "too long"},
 };
 
 static const Bad bad_libsvm[] = {
-    {"", "t.svm: there are no rows"},
+    {"", "t.svm: error: there are no rows"},
     {"# only a comment\n", "there are no rows"},
     {"1\n", "there are no features"},
-    {"1 1:1\n\n1 1:1\n", "t.svm:2:1: an empty line"},
-    {"x 1:1\n", "t.svm:1:1: the label 'x' is no number"},
+    {"1 1:1\n\n1 1:1\n", "t.svm:2:1: error: an empty line"},
+    {"x 1:1\n", "t.svm:1:1: error: the label 'x' is no number"},
     {"nan 1:1\n", "the label 'nan' is not finite"},
-    {"1 0:1\n", "t.svm:1:3: the index 0; indexes count from 1"},
+    {"1 0:1\n", "t.svm:1:3: error: the index 0; indexes count from 1"},
     {"1 -1:1\n", "the index '-1' is no whole number"},
     {"1 a:1\n", "the index 'a' is no whole number"},
     {"1 :1\n", "the index '' is no whole number"},
     {"1 1.5:1\n", "the index '1.5' is no whole number"},
-    {"1 2\n", "t.svm:1:3: '2' is no index:value"},
-    {"1 1:1 1:2\n", "t.svm:1:7: the index '1' stands twice"},
-    {"1 2:1 1:2\n", "t.svm:1:7: the index '1' after 2; they must ascend"},
-    {"1 1:\n", "t.svm:1:5: the value is missing"},
-    {"1 1:y\n", "t.svm:1:5: the value 'y' is no number"},
+    {"1 2\n", "t.svm:1:3: error: '2' is no index:value"},
+    {"1 1:1 1:2\n", "t.svm:1:7: error: the index '1' stands twice"},
+    {"1 2:1 1:2\n", "t.svm:1:7: error: the index '1' after 2; they must ascend"},
+    {"1 1:\n", "t.svm:1:5: error: the value is missing"},
+    {"1 1:y\n", "t.svm:1:5: error: the value 'y' is no number"},
     {"1 1:inf\n", "the value 'inf' is not finite"},
     {"1 1:1e400\n", "too large"},
     {"1 99999999999:1\n", "is larger than 10000000"},
@@ -130,7 +130,7 @@ START_TEST (wrong_headers_nul_bytes_and_widths_are_refused) {
     refuses (csv (cases[i].text, TRUE, "y", &error), &error, &cases[i]);
   }
   ck_assert_ptr_null (ls_dataset_parse_csv ("t.csv", "1,\0002\n", 5, &options, &nul));
-  ck_assert_str_eq (nul->message, "t.csv:1:3: a NUL byte; this is no text");
+  ck_assert_str_eq (nul->message, "t.csv:1:3: error: a NUL byte; this is no text");
   ck_assert_ptr_null (ls_dataset_parse_libsvm ("t.svm", "1 1:\0002\n", 7, &options, &svm_nul));
   ck_assert_ptr_nonnull (strstr (svm_nul->message, "NUL"));
   ck_assert_ptr_null (csv ("1,2\n", FALSE, "7", &far));
@@ -392,7 +392,33 @@ START_TEST (scaling_does_what_it_says) {
 }
 END_TEST
 
+/* One look at a file is enough: every fault of it, each at its own place, and the rows after it are still read. */
+START_TEST (all_faults_of_a_text_are_told_at_once) {
+  const LsTextOptions plain = {0};
+  static const char *const csv = "1,2,x\n1,2\n4,\303\244,nan\n\n5,6,7\n", *const svm =
+                                                                              "1 1:1 1:2 b\n"
+                                                                              "y 2:z 3:1\n"
+                                                                              "1 0:1\n";
+  g_autoptr (GError) of_csv = NULL, of_svm = NULL;
+
+  ck_assert_ptr_null (ls_dataset_parse_csv ("t.csv", csv, (gsize) strlen (csv), &plain, &of_csv));
+  ck_assert_str_eq (of_csv->message, "t.csv:1:5: error: the label 'x' is no number\n"
+                                     "t.csv:2:1: error: 2 fields; the first line has 3\n"
+                                     "t.csv:3:3: error: the value '?\?' is no number\n"
+                                     "t.csv:3:5: error: the label 'nan' is not finite\n"
+                                     "t.csv:4:1: error: an empty line between rows");
+  ck_assert_ptr_null (
+      ls_dataset_parse_libsvm ("t.svm", svm, (gsize) strlen (svm), &plain, &of_svm));
+  ck_assert_str_eq (of_svm->message, "t.svm:1:7: error: the index '1' stands twice\n"
+                                     "t.svm:1:11: error: 'b' is no index:value\n"
+                                     "t.svm:2:1: error: the label 'y' is no number\n"
+                                     "t.svm:2:5: error: the value 'z' is no number\n"
+                                     "t.svm:3:3: error: the index 0; indexes count from 1");
+}
+END_TEST
+
 static void add_tests (TCase *tcase) {
+  tcase_add_test (tcase, all_faults_of_a_text_are_told_at_once);
   tcase_add_test (tcase, csv_is_read);
   tcase_add_test (tcase, libsvm_is_read);
   tcase_add_test (tcase, wrong_text_is_refused_with_its_place);
