@@ -227,7 +227,7 @@ static gboolean has_effect (const LsConfigBuilder *builder, const Layer *layer,
 
 /* Reads and merges some layers; FALSE when one of them could not be read. */
 static gboolean merge_layers (const LsConfigBuilder *builder, const GPtrArray *layers,
-                              LsConfig *config, LsConfigErrors *errors) {
+                              LsConfig *config, LsConfigLosses *losses, LsConfigErrors *errors) {
   const LsSchemaNode *schema = ls_schema_root (builder->schema);
   gboolean complete = TRUE;
 
@@ -245,7 +245,7 @@ static gboolean merge_layers (const LsConfigBuilder *builder, const GPtrArray *l
     }
     if (config->root->position.file == NULL)
       config->root->position = node->position;
-    ls_config_layer_merge (config->root, node, schema, errors);
+    ls_config_layer_merge (config->root, node, schema, losses, errors);
   }
   return complete;
 }
@@ -257,6 +257,7 @@ static int compare_paths (gconstpointer a, gconstpointer b, gpointer unused) {
 
 LsConfig *ls_config_builder_build (LsConfigBuilder *builder, LsConfigErrors *errors) {
   g_autoptr (LsConfig) config = g_new0 (LsConfig, 1);
+  g_autoptr (LsConfigLosses) losses = ls_config_losses_new ();
   guint before = ls_config_errors_count (errors, LS_CONFIG_FAULT_ERROR);
   gboolean complete;
   guint after;
@@ -267,8 +268,9 @@ LsConfig *ls_config_builder_build (LsConfigBuilder *builder, LsConfigErrors *err
   config->settled = ls_config_settled_table ();
   config->defaults = g_tree_new_full (compare_paths, NULL, g_free, NULL);
   config->root = ls_config_node_new_map ((LsConfigPosition){NULL, 0, 0});
-  complete = merge_layers (builder, builder->files, config, errors);
-  complete = merge_layers (builder, builder->options, config, errors) && complete;
+  complete = merge_layers (builder, builder->files, config, losses, errors);
+  complete = merge_layers (builder, builder->options, config, losses, errors) && complete;
+  ls_config_losses_warn (losses, config->root, errors);
   if (!complete)
     return NULL;
   after = ls_config_errors_count (errors, LS_CONFIG_FAULT_ERROR);

@@ -5,7 +5,7 @@
  * Both sides have had their short forms expanded, so equal things stand at equal paths. A
  * discriminator counts as changed when its text differs from that of the lower layer, or, where
  * the lower layer had none, from its default: {gpus: 4} under {preset: dgx-h100} is cleared, since
- * the preset says all that a node is. What is cleared and not given again is named in a warning.
+ * the preset says all that a node is. What is cleared and given again by no later layer is named in a warning.
  *
  * Cost: linear in the upper layer, times the scan for a key in the lower map.
  */
@@ -16,8 +16,22 @@
 
 #include <string.h>
 
+/* A key that a changed discriminator dropped. */
+typedef struct {
+  char *map;              /* path of the map it stood in */
+  char *key;              /* its name, */
+  char *place;            /* and where it was given */
+  char *cause;            /* name of the discriminator */
+  LsConfigPosition where; /* that changed it here */
+} Loss;
+
+struct LsConfigLosses {
+  GPtrArray *all; /* Loss */
+};
+
 typedef struct {
   LsConfigErrors *errors;
+  LsConfigLosses *losses;
   GString *path;
 } Merge;
 
@@ -73,25 +87,83 @@ static gboolean is_exchange (const LsConfigNode *lower, const LsConfigNode *uppe
   return TRUE;
 }
 
-/* What a lower layer said and no longer holds is named: nobody means to lose it by the way. */
-static void warn_of_losses (Merge *m, const LsConfigNode *lower, const LsConfigNode *upper,
-                            const LsConfigEntry *cause, const LsSchemaNode *schema) {
-  g_autoptr (GString) lost = g_string_new (NULL);
+static void loss_free (gpointer data) {
+  Loss *loss = data;
 
+  g_free (loss->map);
+  g_free (loss->key);
+  g_free (loss->place);
+  g_free (loss->cause);
+  g_free (loss);
+}
+
+LsConfigLosses *ls_config_losses_new (void) {
+  LsConfigLosses *losses = g_new0 (LsConfigLosses, 1);
+
+  losses->all = g_ptr_array_new_with_free_func (loss_free);
+  return losses;
+}
+
+void ls_config_losses_free (LsConfigLosses *losses) {
+  if (losses == NULL)
+    return;
+  g_ptr_array_unref (losses->all);
+  g_free (losses);
+}
+
+/* What a lower layer said and no longer holds, unless a layer to come gives it again. */
+static void note_losses (Merge *m, const LsConfigNode *lower, const LsConfigNode *upper,
+                         const LsConfigEntry *cause, const LsSchemaNode *schema) {
   for (guint i = 0; i < lower->entries->len; i++) {
     const LsConfigEntry *entry = lower->entries->pdata[i];
-    g_autofree char *place = NULL;
+    Loss *loss;
 
     if (!is_lost (entry, upper, schema))
       continue;
-    place = ls_config_position_text (entry->position);
-    g_string_append_printf (lost, "%s%s (%s)", lost->len > 0 ? ", " : "", entry->key, place);
+    loss = g_new0 (Loss, 1);
+    loss->map = g_strdup (m->path->str);
+    loss->key = g_strdup (entry->key);
+    loss->place = ls_config_position_text (entry->position);
+    loss->cause = g_strdup (cause->key);
+    loss->where = cause->position;
+    g_ptr_array_add (m->losses->all, loss);
   }
-  if (lost->len > 0)
-    ls_config_errors_add (m->errors, LS_CONFIG_FAULT_WARNING, cause->position,
-                          "%s.%s is changed, which drops what was beside it: %s; give again what "
-                          "shall stay",
-                          m->path->str, cause->key, lost->str);
+}
+
+static gboolean is_given_again (const LsConfigNode *root, const Loss *loss) {
+  g_auto (GStrv) segments = ls_config_path_split (loss->map, NULL, NULL);
+  const LsConfigNode *node = root;
+
+  for (guint i = 0; segments != NULL && segments[i] != NULL && node != NULL; i++)
+    node = node->kind == LS_CONFIG_NODE_MAP ? ls_config_node_get (node, segments[i]) : NULL;
+  return node == NULL || node->kind != LS_CONFIG_NODE_MAP ||
+         ls_config_node_get (node, loss->key) != NULL;
+}
+
+static gboolean is_of_one_change (const Loss *a, const Loss *b) {
+  return strcmp (a->map, b->map) == 0 && strcmp (a->cause, b->cause) == 0 &&
+         a->where.file == b->where.file && a->where.line == b->where.line &&
+         a->where.column == b->where.column;
+}
+
+void ls_config_losses_warn (const LsConfigLosses *losses, const LsConfigNode *root,
+                            LsConfigErrors *errors) {
+  for (guint i = 0; i < losses->all->len;) {
+    const Loss *first = losses->all->pdata[i];
+    g_autoptr (GString) lost = g_string_new (NULL);
+
+    for (; i < losses->all->len && is_of_one_change (first, losses->all->pdata[i]); i++) {
+      const Loss *loss = losses->all->pdata[i];
+      if (!is_given_again (root, loss))
+        g_string_append_printf (lost, "%s%s (%s)", lost->len > 0 ? ", " : "", loss->key,
+                                loss->place);
+    }
+    if (lost->len > 0)
+      ls_config_errors_add (errors, LS_CONFIG_FAULT_WARNING, first->where,
+                            "%s.%s is changed, which drops what was beside it: %s; give again what "
+                            "shall stay",
+                            first->map, first->cause, lost->str);
+  }
 }
 
 static void drop_siblings (Merge *m, LsConfigNode *lower, const LsConfigNode *upper,
@@ -99,7 +171,7 @@ static void drop_siblings (Merge *m, LsConfigNode *lower, const LsConfigNode *up
   for (guint i = 0; i < upper->entries->len; i++)
     if (changes_kind (lower, upper->entries->pdata[i], schema)) {
       if (is_exchange (lower, upper, upper->entries->pdata[i], schema))
-        warn_of_losses (m, lower, upper, upper->entries->pdata[i], schema);
+        note_losses (m, lower, upper, upper->entries->pdata[i], schema);
       g_ptr_array_set_size (lower->entries, 0);
       return;
     }
@@ -213,8 +285,8 @@ static void merge_maps (Merge *m, LsConfigNode *lower, LsConfigNode *upper,
 }
 
 void ls_config_layer_merge (LsConfigNode *lower, LsConfigNode *upper, const LsSchemaNode *schema,
-                            LsConfigErrors *errors) {
-  Merge m = {.errors = errors, .path = g_string_new (NULL)};
+                            LsConfigLosses *losses, LsConfigErrors *errors) {
+  Merge m = {.errors = errors, .losses = losses, .path = g_string_new (NULL)};
 
   merge_maps (&m, lower, upper, schema);
   ls_config_node_free (upper);

@@ -106,6 +106,17 @@ START_TEST (changes_name_what_they_drop) {
 }
 END_TEST
 
+/* ...unless a later layer gives it again. */
+START_TEST (what_is_given_again_is_not_lost) {
+  g_autoptr (Fixture) fixture = fixture_load (changes[0].lower, changes[0].upper,
+                                              "--set workload.model.parameters=7 G", NULL);
+
+  fixture_expect (fixture, "");
+  fixture_expect_yaml (fixture,
+                       CLUSTER ("8", "dgx") MODEL "preset: gpt3\n        parameters: 7000000000\n");
+}
+END_TEST
+
 typedef struct {
   const char *layers[3];
   const char *faults;
@@ -214,6 +225,7 @@ END_TEST
 static void add (TCase *tcase) {
   tcase_add_loop_test (tcase, layers_resolve_to_one_document, 0, G_N_ELEMENTS (cases));
   tcase_add_loop_test (tcase, changes_name_what_they_drop, 0, G_N_ELEMENTS (changes));
+  tcase_add_test (tcase, what_is_given_again_is_not_lost);
   tcase_add_loop_test (tcase, faults_of_layers_have_their_place, 0, G_N_ELEMENTS (wrong));
   tcase_add_test (tcase, options_come_after_files_in_their_order);
   tcase_add_test (tcase, unset_of_nothing_is_a_warning);
