@@ -104,7 +104,9 @@ typedef struct {
    * wq, wk, wv, w1, w3, repeat_kv). */
   gboolean separate_maps;
   gboolean compiled; /* a compiler fuses its elementwise chains; the row NAME-eager is without it */
-  gboolean cuda_graphs;     /* launches replayed: host_launch_s does not apply */
+  gboolean cuda_graphs; /* launches replayed: host_launch_s does not apply */
+  /* The host reads the number of tokens of each expert once per layer, forward, and waits for it (train/launch_program.h). */
+  gboolean expert_sync;
   gboolean serial_launches; /* every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1) */
   const char *source;       /* of the flags */
 } LsSoftware;
@@ -120,9 +122,10 @@ const LsSoftware *ls_software_for_framework (const char *framework);
  * Graphs: launches are replayed, the host has none, and kernels start closer to each other.
  * Compiled: chains of elementwise work, norms and the loss are fused. Not compiled: the row NAME-eager, where
  * a compiler did it; kernels that were fused by hand stay.
- * Fused optimizer: one launch for all tensors and one pass over their states, or plain tensor code. */
+ * Fused optimizer: one launch for all tensors and one pass over their states, or plain tensor code.
+ * Expert sync: the host waits for the numbers of tokens of experts, or not. */
 typedef struct {
-  int cuda_graphs, compiled, fused_optimizer;
+  int cuda_graphs, compiled, fused_optimizer, expert_sync;
 } LsSoftwareChoice;
 /* The generation so changed, of the same name unless it is the eager one. Equal choices give the same row,
  * which lives as long as the process. */

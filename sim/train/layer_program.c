@@ -5,6 +5,7 @@
 #include "train/activation_offload.h"
 #include "train/gather_forward.h"
 #include "train/gather_program.h"
+#include "train/launch_program.h"
 #include "train/layer_operation.h"
 #include "train/reduce_program.h"
 
@@ -69,29 +70,6 @@ static gboolean is_in_half (const LsBuilder *builder, const LsLayerOp *op) {
   return (op->phase == LS_PHASE_WEIGHT_GRAD) == (builder->backward == LS_ACTION_WEIGHT);
 }
 
-/* What the host cannot hide: time to launch the kernels of a list beyond the time to run them; all of it, and that of
- * collectives, where each launch waits for the one before to end. */
-static void add_launch_gap (LsBuilder *builder, const LsLayerOp *ops, guint n,
-                            const LsLayerPlan *selected,
-                            gboolean (*runs) (const LsBuilder *, const LsLayerOp *)) {
-  const gboolean serial = builder->spec->workload->software->serial_launches;
-  gint64 host_ps = 0, device_ps = 0;
-
-  for (guint i = 0; i < n; i++) {
-    if (!runs (builder, &ops[i]))
-      continue;
-    if (ops[i].is_collective && serial)
-      host_ps += ls_kernel_launch_ps (builder->spec->workload->software);
-    if (ops[i].is_collective || (selected != NULL && !ls_layer_op_repeated (selected, i)))
-      continue;
-    const LsKernelCost *cost = selected != NULL ? ls_layer_op_again (&ops[i]) : &ops[i].cost;
-    host_ps += ls_kernel_host_ps (cost, builder->spec->workload->software);
-    device_ps += serial ? 0 : cost->alone_ps;
-  }
-  const LsLayerItem launch = {.name = "launch", .delay_ps = MAX (host_ps - device_ps, 0)};
-  ls_layer_item_put (builder, &launch, NULL);
-}
-
 /* What operation `i` of a forward list holds, `input_bytes` beside what it saves. */
 static LsClaims forward_claims (const LsLayerPlan *plan, guint i, Keep keep, gint64 input_bytes) {
   const LsLayerOp *op = &plan->forward[i];
@@ -135,7 +113,8 @@ static void layer_forward (LsBuilder *builder, const LsLayerPlan *plan, guint n,
     ls_layer_item_put (builder, &item, &deferred);
   }
   ls_layer_item_put (builder, &end_of_list, &deferred);
-  add_launch_gap (builder, plan->forward, n, keep == RUN_SELECTED ? plan : NULL, all_operations);
+  ls_launch_gap (builder, plan->forward, n, keep == RUN_SELECTED ? plan : NULL, all_operations,
+                 TRUE);
 }
 
 /* Claims bytes, or releases them where they are negative. */
@@ -209,7 +188,7 @@ static void layer_backward (LsBuilder *builder, const LsLayerPlan *plan, gint64 
   if (n == 0 &&
       builder->backward == LS_ACTION_WEIGHT) /* gradients that came with those of the inputs */
     ls_reduce_note (builder, ls_builder_point (builder, "weights"));
-  add_launch_gap (builder, plan->backward, plan->n_backward, NULL, is_in_half);
+  ls_launch_gap (builder, plan->backward, plan->n_backward, NULL, is_in_half, FALSE);
 }
 
 static gboolean is_looped (const LsBuilder *builder, const LsChunk *chunk) {

@@ -7,7 +7,7 @@
  *             Tensor-parallel collectives run on a stream of their own and compute waits for them,
  *             as frameworks do that do not split a layer to overlap them.
  *             Where the host needs longer to launch a layer's kernels than the device to run them,
- *             the difference is added behind the layer.
+ *             the difference is added behind the layer (launch_program.h).
  * Invariants: what a micro-batch's forward claims, its backward releases.
  */
 #pragma once

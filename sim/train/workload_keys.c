@@ -512,6 +512,13 @@ const LsConfigKey ls_workload_keys[] = {
      .meaning = "the update is one launch over all tensors and one pass over their states, instead "
                 "of plain "
                 "tensor code; of the generation if not given"},
+    {.path = W "software.expert_sync",
+     .type = LS_CONFIG_BOOLEAN,
+     .source = "Megatron-Core, moe/token_dispatcher.py: _maybe_dtoh_and_synchronize",
+     .when = "only with experts that are not padded, and without cuda_graphs",
+     .meaning = "the host waits for the device once per layer, forward, to read how many tokens "
+                "each expert has, so that the launches behind it are exposed until it runs ahead "
+                "again; of the generation if not given"},
     {.path = W "software.kernels",
      .type = LS_CONFIG_FILE,
      .meaning = "table of measured kernels (CSV: op, shape, format, time and, if wanted, gpu) that "

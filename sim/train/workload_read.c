@@ -274,12 +274,14 @@ static int choice_of (LsWorkloadReader *r, const char *path) {
 static const LsSoftware *chosen_software (LsWorkloadReader *r, const LsSoftware *software) {
   const LsSoftwareChoice choice = {.cuda_graphs = choice_of (r, W "software.cuda_graphs"),
                                    .compiled = choice_of (r, W "software.compile"),
-                                   .fused_optimizer = choice_of (r, W "software.fused_optimizer")};
+                                   .fused_optimizer = choice_of (r, W "software.fused_optimizer"),
+                                   .expert_sync = choice_of (r, W "software.expert_sync")};
 
   if (choice.compiled == 0 && !software->compiled)
     ls_reader_no_effect (r, W "software.compile",
                          "the fusions of this generation are kernels written by hand");
-  return choice.cuda_graphs < 0 && choice.compiled < 0 && choice.fused_optimizer < 0
+  return choice.cuda_graphs < 0 && choice.compiled < 0 && choice.fused_optimizer < 0 &&
+                 choice.expert_sync < 0
              ? software
              : ls_software_with (software, choice);
 }

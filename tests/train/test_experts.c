@@ -9,6 +9,7 @@
 #include "suite.h"
 #include "train/flops.h"
 #include "train/memory.h"
+#include "train/simulation.h"
 #include "train/summary.h"
 
 #define H 512
@@ -346,6 +347,55 @@ START_TEST (nothing_is_dropped_that_was_not_kept)
 }
 END_TEST
 
+/* Duration of two steps of the small model on 8 ranks of H100, its experts over 4. */
+static gint64 step_ps (const LsSoftware *software, double launch_s, gboolean waits,
+                       gboolean graphs) {
+  LsNodeGroup group = {.name = (char *) "main", .nodes = 1};
+  LsSoftware row = *software;
+  g_autoptr (LsWorkload) w = new_workload (1, 8, 4, 0);
+  g_autoptr (LsCluster) cluster = NULL;
+  g_autoptr (LsJob) job = NULL;
+  g_autoptr (LsSimulation) simulation = NULL;
+
+  row.host_launch_s.value = launch_s;
+  row.expert_sync = waits;
+  row.cuda_graphs = graphs;
+  w->software = &row;
+  ls_node_spec_from_preset (&group.node, ls_node_find ("dgx-h100", NULL));
+  group.node.n_nic_sets = 0;
+  cluster = ls_cluster_new_from (&group, 1, NULL, 0, NULL);
+  w->steps = 2;
+  ck_assert (ls_workload_resolve (w, NULL));
+  job = ls_job_build (w, cluster, NULL);
+  simulation = ls_simulation_new (cluster, w, job, 1);
+  ck_assert (ls_simulation_run (simulation, NULL, NULL));
+  return ls_engine_now_ps (ls_simulation_engine (simulation));
+}
+
+START_TEST (a_waiting_host_never_helps)
+/* Reading the numbers of tokens costs nothing where launches cost nothing or are replayed, never saves time, and costs more
+ * the longer a launch takes while the device still hides launches alone; where the host bounds everything, waiting hardly
+ * matters: at most the kernels of the list are no longer hidden. */
+{
+  const LsSoftware *core = ls_software_find ("megatron-core", NULL);
+  gint64 before_ps = 0;
+
+  ck_assert_int_eq (step_ps (core, 0, TRUE, FALSE), step_ps (core, 0, FALSE, FALSE));
+  ck_assert_int_eq (step_ps (core, 40e-6, TRUE, TRUE), step_ps (core, 40e-6, FALSE, TRUE));
+  for (guint i = 0; i < 6; i++) {
+    const double launch_s = 2e-6 * (1 << i);
+    const gint64 waits_ps = step_ps (core, launch_s, TRUE, FALSE);
+    const gint64 alone_ps = step_ps (core, launch_s, FALSE, FALSE);
+
+    ck_assert_int_ge (waits_ps, alone_ps);
+    ck_assert_int_le (waits_ps - alone_ps, step_ps (core, 0, FALSE, FALSE));
+    ck_assert_int_ge (waits_ps, before_ps);
+    before_ps = waits_ps;
+  }
+  ck_assert_int_gt (step_ps (core, 8e-6, TRUE, FALSE), step_ps (core, 8e-6, FALSE, FALSE));
+}
+END_TEST
+
 START_TEST (ledger_peak_is_what_the_model_says)
 /* As in test_ledger.c, for stages of ZeRO with expert groups of 2 and 4 of 8 ranks: 0 to + 5 %. */
 {
@@ -443,6 +493,7 @@ END_TEST
 
 static void add_tests (TCase *tcase) {
   tcase_add_loop_test (tcase, all_to_alls_carry_k_rows_per_token, 0, 6);
+  tcase_add_test (tcase, a_waiting_host_never_helps);
   tcase_add_loop_test (tcase, fused_dispatch_sends_a_token_once_to_each_rank, 0, 3);
   tcase_add_test (tcase, embedding_tables_are_dealt_to_data_ranks);
   tcase_add_test (tcase, capacity_pads_every_expert);

@@ -39,13 +39,9 @@ static void finish (Fixture *f, LsConfigBuilder *builder) {
 }
 
 static LsConfigBuilder *begin (Fixture *f) {
-  const LsConfigKey *const tables[] = {ls_config_keys,
-                                       ls_config_later_keys,
-                                       ls_cluster_keys,
-                                       ls_model_keys,
-                                       ls_workload_keys,
-                                       ls_update_keys,
-                                       NULL};
+  const LsConfigKey *const tables[] = {
+      ls_config_keys,    ls_config_later_keys, ls_cluster_keys, ls_model_keys,
+      ls_precision_keys, ls_workload_keys,     ls_update_keys,  NULL};
 
   f->schema = ls_config_schema_new (tables);
   f->errors = ls_config_errors_new ();

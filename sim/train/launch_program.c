@@ -1,0 +1,121 @@
+/* Launches as operations of a program; see launch_program.h. */
+#include "train/launch_program.h"
+
+#include "base/time.h"
+#include "train/workload.h"
+
+typedef struct {
+  const LsBuilder *builder;
+  const LsLayerOp *ops;
+  guint n;
+  const LsLayerPlan *selected;
+  LsLaunchFilter runs;
+} List;
+
+typedef struct {
+  gint64 host_ps, device_ps;
+  gint64 kernels; /* launches, of a kernel each */
+} Times;
+
+static gboolean is_exchange (const LsLayerOp *op) {
+  return op->is_collective && op->axis == LS_AXIS_EXPERT &&
+         op->collective == LS_COLLECTIVE_ALL_TO_ALL;
+}
+
+/* Of operation `i`: its launches and, but for collectives, its run; zero when it does not run. */
+static Times times_of (const List *list, guint i) {
+  const LsLayerOp *op = &list->ops[i];
+  const LsSoftware *software = list->builder->spec->workload->software;
+  Times times = {0, 0, 0};
+
+  if (!list->runs (list->builder, op))
+    return times;
+  if (op->is_collective) {
+    times.host_ps = software->serial_launches ? ls_kernel_launch_ps (software) : 0;
+    return times;
+  }
+  if (list->selected != NULL && !ls_layer_op_repeated (list->selected, i))
+    return times;
+  const LsKernelCost *cost = list->selected != NULL ? ls_layer_op_again (op) : &op->cost;
+  times.host_ps = ls_kernel_host_ps (cost, software);
+  times.device_ps = software->serial_launches ? 0 : cost->alone_ps;
+  times.kernels = cost->kernels;
+  return times;
+}
+
+/* An all-to-all of tokens alone, over all links of the accelerator. */
+static gint64 exchange_ps (const LsBuilder *builder, const LsLayerOp *op) {
+  const double rate = builder->spec->device->accelerator->link_bytes_per_s;
+  const double ranks = builder->spec->workload->layout.expert;
+
+  return rate > 0
+             ? ls_time_ps_from_s_checked ((double) op->collective_bytes * (1 - 1 / ranks) / rate)
+             : 0;
+}
+
+/* Does the host wait in this list, and before which operation? */
+static gboolean find_wait (const List *list, guint *at) {
+  const LsWorkload *workload = list->builder->spec->workload;
+
+  if (!workload->software->expert_sync || list->selected != NULL || list->builder->script != NULL ||
+      !ls_workload_has_experts (workload) ||
+      workload->model->transformer.experts.capacity_factor > 0)
+    return FALSE;
+  for (guint i = 0; i < list->n; i++)
+    if (is_exchange (&list->ops[i])) {
+      *at = i;
+      return TRUE;
+    }
+  return FALSE;
+}
+
+/* From the launch of an operation's first kernel to the start of its last, less the run of those before it; or to the start
+ * of its first, if that is longer. */
+static gint64 ahead_ps (const Times *times) {
+  if (times->kernels == 0)
+    return 0;
+  return MAX (times->host_ps / times->kernels,
+              times->host_ps - times->device_ps / times->kernels * (times->kernels - 1));
+}
+
+/* By how much a list takes longer than its kernels (and all-to-alls) when the host's lead is gone before operation `at`, and
+ * comes back from there: max over k of (H_k - D_before k), all of it in the order from there round to there. */
+static gint64 behind_wait (const List *list, guint at) {
+  gint64 host_ps = 0, device_ps = 0, most_ps = 0;
+
+  for (guint step = 0; step < list->n; step++) {
+    const guint i = (at + step) % list->n;
+    const Times times = times_of (list, i);
+
+    most_ps = MAX (most_ps, host_ps + ahead_ps (&times) - device_ps);
+    host_ps += times.host_ps;
+    device_ps += times.device_ps;
+    if (is_exchange (&list->ops[i]) && list->runs (list->builder, &list->ops[i]))
+      device_ps += exchange_ps (list->builder, &list->ops[i]);
+  }
+  return most_ps;
+}
+
+static void put (LsBuilder *builder, const char *name, gint64 delay_ps) {
+  const LsLayerItem item = {.name = name, .delay_ps = delay_ps};
+
+  ls_layer_item_put (builder, &item, NULL);
+}
+
+void ls_launch_gap (LsBuilder *builder, const LsLayerOp *ops, guint n, const LsLayerPlan *selected,
+                    LsLaunchFilter runs, gboolean forward) {
+  const List list = {builder, ops, n, selected, runs};
+  gint64 host_ps = 0, device_ps = 0;
+  guint at = 0;
+
+  for (guint i = 0; i < n; i++) {
+    const Times times = times_of (&list, i);
+
+    host_ps += times.host_ps;
+    device_ps += times.device_ps;
+  }
+  const gint64 launch_ps = MAX (host_ps - device_ps, 0);
+  put (builder, "launch", launch_ps);
+  if (forward && host_ps > 0 && find_wait (&list, &at))
+    put (builder, "host_sync", MAX (behind_wait (&list, at) - launch_ps, 0));
+}
