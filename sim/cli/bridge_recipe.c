@@ -20,7 +20,7 @@ typedef struct {
 /* perf_recipes/qwen/common.py @134e903, _enable_hybridep_full_iteration_mxfp8, and those of DeepSeek-V3 @267f756 and
  * GPT-OSS @3564acf. */
 #define WHOLE \
-  { .dispatch = "fused", .overlap = TRUE, .graphs = TRUE, .attention = TRUE }
+  { .dispatch = "fused", .overlap = TRUE, .graphs = TRUE, .fused = TRUE, .attention = TRUE }
 
 static const Row rows[] = {
     /* qwen3_workload_base_configs.py @f29a269 and @01b2977; perf_recipes/qwen @04f0135 (whole iterations: release notes
@@ -42,7 +42,7 @@ static const Row rows[] = {
      "mxfp8",
      260600,
      0,
-     {.dispatch = "fused", .overlap = TRUE, .attention = TRUE}},
+     {.dispatch = "fused", .overlap = TRUE, .fused = TRUE, .attention = TRUE}},
     {"gpt-oss-120b", "b300", "bf16", 260201, 0, HYBRID},
     {"gpt-oss-120b", NULL, NULL, 0, 0, ALL_TO_ALL},
     /* deepseek_workload_base_configs.py @f0e2c37 and @0426418. */

@@ -20,6 +20,7 @@ typedef struct {
   const char *dispatch; /* as workload.parallel.expert_dispatch */
   gboolean overlap;     /* as workload.parallel.expert_overlap: moe_a2a_overlap */
   gboolean graphs;      /* whole iterations are replayed: cuda_graph_impl full_iteration */
+  gboolean fused;       /* as workload.precision.fused_scaling: cutedsl_fused_grouped_mlp */
   gboolean attention;   /* multiplies in 8 bits: fp8_dot_product_attention */
 } LsBridgeRecipe;
 

@@ -114,8 +114,9 @@ static void append_model (GString *yaml, const LsTrainingRow *row) {
 static char *others_of (const LsTrainingRow *row) {
   const LsBridgeRecipe *recipe = ls_bridge_recipe (row);
   const gboolean attends = row->narrow_attention || (recipe != NULL && recipe->attention);
-  const gboolean fused = row->lora_fused && row->tp == 1 && row->scaling == NULL &&
-                         g_str_equal (row->compute_format, "fp8");
+  const gboolean fused = (row->lora_fused && row->tp == 1 && row->scaling == NULL &&
+                          g_str_equal (row->compute_format, "fp8")) ||
+                         (recipe != NULL && recipe->fused);
 
   return g_strconcat (attends ? ", attention: fp8" : "", fused ? ", fused_scaling: true" : "",
                       row->lora_rank > 0 && row->narrow_weights ? ", frozen: compute" : "",

@@ -238,9 +238,10 @@ const LsTuning ls_tuning_hopper_pcie = {
       FOUND (1.25, NARROW_ATTENTION "GB300.csv (cuDNN 9.13.1): 2352 and 1884"), \
   .flash_narrow_backward =                                                      \
       FOUND (1.39, NARROW_ATTENTION "GB300.csv (cuDNN 9.13.1): 1880 and 1350")
-#define BLACKWELL_COMMON(narrow, flash)                                                            \
-  .narrow_columns = TRUE, .matmul_sustained = FITTED (0.60, SIMUMAX_STEPS),                        \
-  .narrow_sustained = narrow, .flash_sustained = flash, .vector_fraction = ASSUMED (0.60, VECTOR), \
+#define WIDE_B200 FITTED (0.60, SIMUMAX_STEPS)
+#define BLACKWELL_COMMON(wide, narrow, flash)                                                      \
+  .narrow_columns = TRUE, .matmul_sustained = wide, .narrow_sustained = narrow,                    \
+  .flash_sustained = flash, .vector_fraction = ASSUMED (0.60, VECTOR),                             \
   .hbm_fraction = ASSUMED (0.88, "as Hopper and Ampere"), .depth_ramp = ASSUMED (64, RAMP),        \
   .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),                                                 \
   .flash_forward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.10, "FA1 : FA2 as on A100"),                \
@@ -284,21 +285,21 @@ const LsTuning ls_tuning_hopper_pcie = {
 const LsTuning ls_tuning_blackwell = {
     .name = "blackwell",
     BLACKWELL_CEILINGS,
-    BLACKWELL_COMMON (FITTED (0.68, BRIDGE_ROWS), ASSUMED (1.0, BENCHMARK)),
+    BLACKWELL_COMMON (WIDE_B200, FITTED (0.68, BRIDGE_ROWS), ASSUMED (1.0, BENCHMARK)),
     NARROW_B200,
 };
 
 const LsTuning ls_tuning_blackwell_ultra = {
     .name = "blackwell-ultra",
     BLACKWELL_CEILINGS,
-    BLACKWELL_COMMON (FITTED (0.68, BRIDGE_ROWS), ULTRA),
+    BLACKWELL_COMMON (WIDE_B200, FITTED (0.68, BRIDGE_ROWS), ULTRA),
     NARROW_GB300,
 };
 
 const LsTuning ls_tuning_grace_blackwell = {
     .name = "grace-blackwell",
     GRACE_BLACKWELL_CEILINGS,
-    BLACKWELL_COMMON (FITTED (0.68, BRIDGE_ROWS), ASSUMED (1.0, BENCHMARK)),
+    BLACKWELL_COMMON (WIDE_B200, FITTED (0.68, BRIDGE_ROWS), ASSUMED (1.0, BENCHMARK)),
     NARROW_B200,
 };
 
@@ -306,6 +307,8 @@ const LsTuning ls_tuning_grace_blackwell_ultra = {
     .name = "grace-blackwell-ultra",
     GRACE_BLACKWELL_CEILINGS,
     BLACKWELL_COMMON (
+        DERIVED (0.706, "the B200's 0.60 by the ratio of the 8-bit rates, 0.80 and 0.68: one "
+                        "clock, at 1400 and 1000 W"),
         FITTED (0.80, "mbridge-25.11-552a, -552b of train_nvidia_nemo_mbridge.csv (GB300, 1400 W)"),
         ULTRA),
     NARROW_GB300,

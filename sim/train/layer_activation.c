@@ -2,7 +2,9 @@
  *
  * Model:      passes over f columns per token: SwiGLU reads gate and up and writes one, its gradient reads those and the
  *             gradient and writes two; GeLU one and one, two and one. Of a dense MLP they may write the format of products
- *             (train/precision.h). Its input is kept, in 8 bits if so asked, with a pass each way.
+ *             (train/precision.h); of experts in MXFP8, gated, they are then part of the products before them and take no
+ *             time of their own (Transformer Engine, ForwardGroupedMLP_CuTeGEMMSwiGLU_MXFP8 and its backward, pull request
+ *             2769). Its input is kept, in 8 bits if so asked, with a pass each way.
  */
 #include "train/layer_block.h"
 
@@ -34,8 +36,21 @@ static void keep_input (const LsBlock *k, LsLayerOp *op, gint64 elements) {
     op->saved_input_bytes = op->saved_bytes = ls_layer_bytes (&k->b, elements);
 }
 
+/* Do the products of experts activate what they made and scale it? */
+static gboolean is_in_product (const LsBlock *k) {
+  return k->routed && k->t->gated && k->b.narrow && k->b.narrow_forward == LS_FORMAT_MXFP8 &&
+         k->b.workload->precision.narrow.fused;
+}
+
+static LsLayerOp *add_in_product (LsBlock *k, const char *name) {
+  k->b.fused = TRUE;
+  return ls_layer_add_kernel (&k->b, name, LS_KIND_ELEMENTWISE, (LsKernelCost){.alone_ps = 0});
+}
+
 /* The pass that makes the input of the map down, of a dense MLP fused with its scaling. */
 static LsLayerOp *activate (LsBlock *k, const char *name, gint64 elements, int reads) {
+  if (is_in_product (k))
+    return add_in_product (k, name);
   return k->routed || ls_lora_has (&k->t->lora, LS_LORA_FC2)
              ? ls_layer_add_pass (&k->b, name, elements, reads, 1)
              : ls_layer_add_fused_pass (&k->b, name, elements, reads, 1);
@@ -44,6 +59,8 @@ static LsLayerOp *activate (LsBlock *k, const char *name, gint64 elements, int r
 /* The pass that makes the gradient of what the map up made. */
 static LsLayerOp *activate_grad (LsBlock *k, const char *name, gint64 elements, int reads,
                                  int writes) {
+  if (is_in_product (k) && !k->t->biases)
+    return add_in_product (k, name);
   return k->routed || k->t->biases || ls_lora_has (&k->t->lora, LS_LORA_FC1)
              ? ls_layer_add_pass (&k->b, name, elements, reads, writes)
              : ls_layer_add_fused_pass (&k->b, name, elements, reads, writes);

@@ -15,7 +15,7 @@
  *             Dispatched "fused" (DeepEP, HybridEP): a token travels once to each rank that has one of its experts,
  *             e (1 - prod (E - E/e - i) / (E - i), i < k) ranks of e when any k experts are as likely, and becomes
  *             rows for its experts there; on the way back what a rank's experts made of it is summed first. Rows are
- *             put in order at the rate of copies.
+ *             put in order at HybridEP's rates (hw/kernel_layers.c).
  *             Kept: the norm's output n h and scores n E (fp32, and a byte of the choice); rows at the
  *             experts n k x h; input of the activation and of the second map.
  *             source: Shazeer et al. 2017 (arXiv 1701.06538); Lepikhin et al. 2020 (GShard, arXiv 2006.16668);
@@ -108,16 +108,29 @@ static void sort_rows (LsBlock *k, const Experts *x, const char *name) {
     move_rows (k, name, x->routed, x->routed, k->t->experts.capacity_factor > 0);
 }
 
+/* Where tokens have come once for each rank: to rows for experts, or (`back`) from them. */
+static void arrive (LsBlock *k, const Experts *x, const char *name, gboolean back) {
+  const gint64 h = k->t->hidden, bytes = ls_layer_bytes (&k->b, (x->sent + x->rows) * h);
+  LsLayerOp *op = ls_layer_add_kernel (&k->b, name, LS_KIND_ELEMENTWISE,
+                                       ls_kernel_arrive (&k->b.device, bytes, back));
+
+  op->workspace_bytes = ls_layer_bytes (&k->b, (back ? x->sent : x->rows) * h);
+}
+
 /* Tokens become rows for their experts: before they travel or, where that happens once for each rank, after. */
 static void permute (LsBlock *k, const Experts *x, const char *name, gboolean arrived) {
-  if (x->once == arrived)
-    move_rows (k, name, arrived ? x->sent : k->rows, x->rows, FALSE);
+  if (x->once && arrived)
+    arrive (k, x, name, FALSE);
+  else if (!x->once && !arrived)
+    move_rows (k, name, k->rows, x->rows, FALSE);
 }
 
 /* ...and back. */
 static void unpermute (LsBlock *k, const Experts *x, const char *name, gboolean arrived) {
-  if (x->once == !arrived)
-    move_rows (k, name, x->rows, arrived ? k->rows : x->sent, FALSE);
+  if (x->once && !arrived)
+    arrive (k, x, name, TRUE);
+  else if (!x->once && arrived)
+    move_rows (k, name, x->rows, k->rows, FALSE);
 }
 
 static void exchange (LsBlock *k, const Experts *x, const char *name) {

@@ -94,7 +94,8 @@ const LsConfigKey ls_precision_keys[] = {
          "only with a precision.compute of 8 or 4 bits, transformers, and scales that are known "
          "before (precision.scaling delayed or block)",
      .meaning = "the norm before a dense MLP, its activation and the gradient of that write the "
-                "format of products, with no pass of its own that scales"},
+                "format of products, with no pass of its own that scales; in mxfp8 the products of "
+                "gated experts activate and scale what they make"},
     {.path = W "precision.parameters",
      .type = LS_CONFIG_WORD,
      .choices = parameter_formats,
