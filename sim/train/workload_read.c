@@ -280,6 +280,14 @@ static const LsSoftware *chosen_software (LsWorkloadReader *r, const LsSoftware 
   if (choice.compiled == 0 && !software->compiled)
     ls_reader_no_effect (r, W "software.compile",
                          "the fusions of this generation are kernels written by hand");
+  if (choice.compiled == 1 && software->compiled && software->fused_bias_gelu &&
+      software->fused_dropout_add && software->fused_norm && software->fused_cross_entropy)
+    ls_reader_no_effect (r, W "software.compile", "this generation is compiled already");
+  else if (choice.compiled == 1 && software->fused_bias_gelu && software->fused_dropout_add &&
+           software->fused_norm && software->fused_cross_entropy &&
+           software->loss_keeps != LS_LOSS_LOG_SOFTMAX)
+    ls_reader_no_effect (r, W "software.compile",
+                         "what a compiler would fuse this generation has fused by hand");
   return choice.cuda_graphs < 0 && choice.compiled < 0 && choice.fused_optimizer < 0 &&
                  choice.expert_sync < 0
              ? software
@@ -380,6 +388,8 @@ static void read_pauses (LsWorkloadReader *r) {
     ls_reader_no_effect (r, W "logging.time", "logging.every is 0");
   check_pause (r, W "evaluation.every", evaluation);
   check_pause (r, W "logging.every", logging);
+  if (logging->every > 0 && logging->time_ps == 0)
+    ls_reader_no_effect (r, W "logging.every", "a pause of logging.time 0 s is none");
 }
 
 /* Lengths of packed documents; rows and reader of distributions. */

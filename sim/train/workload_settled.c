@@ -38,6 +38,7 @@ static void settle_framework (LsWorkloadReader *r) {
   say_flag (r, W "software.cuda_graphs", from, software->cuda_graphs);
   say_flag (r, W "software.compile", from, software->compiled);
   say_flag (r, W "software.fused_optimizer", from, software->fused_optimizer);
+  say_flag (r, W "software.expert_sync", from, software->expert_sync);
   say (r, W "software.attention", from, ls_attention_name (w->attention));
 }
 

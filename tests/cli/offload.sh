@@ -95,4 +95,20 @@ sent() {
 }
 ratio "$(sent --set workload.zero.quantized_weights=true)" "$(sent)" 0.75 0.751 "int8 gathers"
 
+# ZB-H1 holds p - d micro-batches on device d, one of them at work, and between the halves of a backward all that the
+# second needs, inputs among it: what offload saves are the inputs of p - 1 - d micro-batches, each of layers / p times
+# sequence x hidden x 2 bytes, and on the last device, here the fullest, nothing.
+activations() {
+  run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/pipelines/zb-h1.yaml" --memory \
+    --set workload.recompute.mode=full --set workload.recompute.offload="$1"
+  awk '/^stage/ {n++; next} n == 1 && $1 ~ /^[0-3]$/ && NF > 12 {print $1, $8 * ($9 == "GB" ? 1e9 : 1e6)}' out
+}
+activations false >without
+activations true >with
+paste -d ' ' without with | awk '{
+  saved = (3 - $1) * 32 / 4 * 2048 * 4096 * 2
+  if ($2 - $4 < 0.99 * saved - 1e6 || $2 - $4 > 1.01 * saved + 1e6) {print; bad = 1}
+  n++
+} END {exit bad || n != 4}' || fail "what offload saves under ZB-H1: $(paste without with)"
+
 finish
