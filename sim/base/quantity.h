@@ -71,6 +71,10 @@ char *ls_quantity_format (double value, LsDimension dimension);
  * compare. */
 char *ls_quantity_format_decimal (double value, LsDimension dimension);
 
+/* A time of a step or of a part of one: as ls_quantity_format(), but never in a unit above the second, so that steps can be
+ * compared at a glance ("939 s", not "15.65 min"). */
+char *ls_quantity_format_seconds (double seconds);
+
 /* A plain number from 0 with its thousands apart: "1,234,568"; below 100 three significant digits. */
 char *ls_quantity_format_grouped (double value);
 

@@ -117,6 +117,13 @@ char *ls_quantity_format (double value, LsDimension dimension) {
   return format_in (choose_rung (value, dimension), value);
 }
 
+char *ls_quantity_format_seconds (double seconds) {
+  static const Rung second = {LS_DIMENSION_TIME, 1, "s"};
+  const Rung *rung = decimal_rung (seconds, LS_DIMENSION_TIME);
+
+  return format_in (rung->factor > 1 ? &second : rung, seconds);
+}
+
 char *ls_quantity_format_decimal (double value, LsDimension dimension) {
   return format_in (decimal_rung (value, dimension), value);
 }

@@ -12,7 +12,7 @@
 #define MOST_BOTTLENECKS 5
 
 static char *time_text (double seconds) {
-  return ls_quantity_format (seconds, LS_DIMENSION_TIME);
+  return ls_quantity_format_seconds (seconds);
 }
 
 /* What may be paid per GPU-hour for it at the same cost per step: t / t' - 1. */

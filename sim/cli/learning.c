@@ -107,7 +107,7 @@ static void append_row (const LsLearning *l, guint rate, guint index, GString *o
   for (guint i = 0; i < ls_ensemble_n_replications (e) && !row; i++)
     if (index < ls_learner_n_rows (ls_ensemble_learner (e, rate, i)))
       row = ls_learner_row (ls_ensemble_learner (e, rate, i), index);
-  time = ls_quantity_format (ls_time_s_from_ps (row->t_ps), LS_DIMENSION_TIME);
+  time = ls_quantity_format_seconds (ls_time_s_from_ps (row->t_ps));
   g_string_append_printf (out, "%9" G_GINT64_FORMAT " %11" G_GINT64_FORMAT " %10s", row->updates,
                           row->samples, time);
   if (l->usd_per_s > 0)
@@ -134,6 +134,13 @@ static void append_table (const LsLearning *l, guint rate, GString *out) {
   g_string_append_printf (out, " %*s %*s\n", width, "grad norm", width, "staleness");
   for (guint i = 0; i < shown; i++)
     append_row (l, rate, shown > 1 ? (guint) ((guint64) i * (n - 1) / (shown - 1)) : 0, out);
+  g_string_append_printf (out, "loss over training rows%s",
+                          ls_problem_has_accuracy (l->task->problem) ? ", accuracy over test rows"
+                                                                     : "");
+  if (shown < n)
+    g_string_append_printf (out, "; %u of %u measurements, all are in `lockstep learn --csv`",
+                            shown, n);
+  g_string_append_c (out, '\n');
 }
 
 static void append_formats (const LsLearning *l, guint rate, GString *out) {

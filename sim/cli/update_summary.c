@@ -258,7 +258,7 @@ static void put_time (GString *out, LsUpdateRun *run) {
   g_string_append (out, "where the time goes, mean over workers\n");
   for (guint span = 0; span < LS_N_SPANS; span++) {
     double seconds = span_s (run, (LsUpdateSpan) span);
-    g_autofree char *time = ls_quantity_format (seconds, LS_DIMENSION_TIME);
+    g_autofree char *time = ls_quantity_format_seconds (seconds);
     if (seconds > 0)
       g_string_append_printf (out, "  %-22s %5.1f %%  %s\n", words[span],
                               100 * seconds / end_s (run), time);

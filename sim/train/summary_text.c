@@ -30,9 +30,9 @@ static char *decimal (double value, LsDimension dimension) {
 
 static void put_traffic (GString *out, const LsSummary *summary) {
   const LsTrafficSummary *traffic = &summary->traffic;
-  g_autofree char *mean = quantity (traffic->time_s, LS_DIMENSION_TIME);
-  g_autofree char *p50 = quantity (traffic->time_p50_s, LS_DIMENSION_TIME);
-  g_autofree char *p99 = quantity (traffic->time_p99_s, LS_DIMENSION_TIME);
+  g_autofree char *mean = ls_quantity_format_seconds (traffic->time_s);
+  g_autofree char *p50 = ls_quantity_format_seconds (traffic->time_p50_s);
+  g_autofree char *p99 = ls_quantity_format_seconds (traffic->time_p99_s);
   g_autofree char *size = decimal ((double) traffic->size_bytes, LS_DIMENSION_BYTES);
   g_autofree char *algbw = decimal (traffic->algbw_bytes_per_s, LS_DIMENSION_BYTES_PER_S);
   g_autofree char *busbw = decimal (traffic->busbw_bytes_per_s, LS_DIMENSION_BYTES_PER_S);
@@ -67,9 +67,9 @@ static void put_time (GString *out, const LsSummary *summary) {
     put_traffic (out, summary);
     return;
   }
-  g_autofree char *mean = quantity (summary->step_time_s, LS_DIMENSION_TIME);
-  g_autofree char *p50 = quantity (summary->step_time_p50_s, LS_DIMENSION_TIME);
-  g_autofree char *p99 = quantity (summary->step_time_p99_s, LS_DIMENSION_TIME);
+  g_autofree char *mean = ls_quantity_format_seconds (summary->step_time_s);
+  g_autofree char *p50 = ls_quantity_format_seconds (summary->step_time_p50_s);
+  g_autofree char *p99 = ls_quantity_format_seconds (summary->step_time_p99_s);
   g_autofree char *samples = ls_quantity_format_grouped (summary->samples_per_s);
 
   if (summary->steps > 1)
@@ -141,7 +141,7 @@ static void put_parts (GString *out, const LsSummary *summary) {
       return;
     shown[largest] = TRUE;
     double seconds = summary->parts_s[largest];
-    g_autofree char *time = quantity (seconds, LS_DIMENSION_TIME);
+    g_autofree char *time = ls_quantity_format_seconds (seconds);
     g_autofree char *name = g_strdup (ls_part_name ((LsPart) largest));
     g_strdelimit (name, "_", ' ');
     g_string_append_printf (out, "  %-22s %5.1f %%  %s\n", name,
@@ -172,12 +172,12 @@ static void put_bottlenecks (GString *out, const LsSummary *summary) {
 static void put_stragglers (GString *out, const LsSlowdown *slow) {
   if (!slow->known)
     return;
-  g_autofree char *without = quantity (slow->without_s, LS_DIMENSION_TIME);
+  g_autofree char *without = ls_quantity_format_seconds (slow->without_s);
   put_line (out, "stragglers", "step %.4g times as long as without (%s); slowest step %.4g times",
             slow->slowdown, without, slow->slowdown_max);
   if (slow->n_ranks == 0)
     return;
-  g_autofree char *wait = quantity (slow->ranks[0].caused_wait_s, LS_DIMENSION_TIME);
+  g_autofree char *wait = ls_quantity_format_seconds (slow->ranks[0].caused_wait_s);
   put_line (out, "", "rank %u is waited for most: %s per step, %.0f %% of all waits",
             slow->ranks[0].rank, wait, 100 * slow->ranks[0].caused_share);
 }
@@ -185,8 +185,8 @@ static void put_stragglers (GString *out, const LsSlowdown *slow) {
 /* One job on its own lines, but for its name. */
 static char *job_text (const LsSummary *job) {
   GString *out = g_string_new (NULL);
-  g_autofree char *start = quantity (job->start_s, LS_DIMENSION_TIME);
-  g_autofree char *end = quantity (job->end_s, LS_DIMENSION_TIME);
+  g_autofree char *start = ls_quantity_format_seconds (job->start_s);
+  g_autofree char *end = ls_quantity_format_seconds (job->end_s);
 
   put_line (out, "GPUs", "%u used; from %s to %s", job->gpus, start, end);
   if (job->steps == 0) {
@@ -247,9 +247,9 @@ static void put_run (GString *out, const LsSummary *summary) {
 
 char *ls_summary_to_text (const LsSummary *summary) {
   GString *out = g_string_new (NULL);
-  g_autofree char *wall = quantity (summary->wall_s, LS_DIMENSION_TIME);
+  g_autofree char *wall = ls_quantity_format_seconds (summary->wall_s);
   g_autofree char *operations = ls_quantity_format_grouped ((double) summary->operations);
-  g_autofree char *end = quantity (summary->end_s, LS_DIMENSION_TIME);
+  g_autofree char *end = ls_quantity_format_seconds (summary->end_s);
 
   if (summary->title != NULL)
     g_string_append_printf (out, "%s\n", summary->title);

@@ -133,6 +133,14 @@ static const Shown shown[] = {
 
 START_TEST (sizes_side_by_side_are_decimal) {
   g_autofree char *text = ls_quantity_format_decimal (85899345920.0, LS_DIMENSION_BYTES);
+  /* Steps are never told in minutes. */
+  g_autofree char *step = ls_quantity_format_seconds (939.24);
+  g_autofree char *hours = ls_quantity_format_seconds (86400);
+  g_autofree char *short_one = ls_quantity_format_seconds (0.00225);
+
+  ck_assert_str_eq (step, "939.2 s");
+  ck_assert_str_eq (hours, "86400 s");
+  ck_assert_str_eq (short_one, "2.25 ms");
 
   ck_assert_str_eq (text, "85.9 GB");
 }

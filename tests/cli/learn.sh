@@ -87,4 +87,17 @@ HOME=. LOCKSTEP_DATA=. run 0 learn a.db --set learn.batch=2
 run 2 learn a.db --set learn.optimizer.lrr=1
 says err "unknown key 'lrr'"
 [ "$(wc -l <err)" -eq 1 ] || fail "learn: $(wc -l <err) lines for one fault"
+# What the columns are of, and that a long table is shown in part.
+cat >long.yaml <<'YAML'
+lockstep: 1
+cluster: {nodes: 1, node: {preset: dgx-a100, gpus: 4}}
+workload:
+  model: {kind: timed, compute: {dist: exponential, mean: 10 ms}, parameters: 1 k}
+  update: {policy: async, network: none}
+  stop: {updates: 400}
+learn: {problem: softmax, data: {kind: synthetic}, evaluate: 10}
+YAML
+run 0 run long.yaml --trace none
+says out "loss over training rows, accuracy over test rows; 11 of 41 measurements"
+
 finish
