@@ -55,7 +55,8 @@ typedef struct {
 /* Ranks that have one of a token's top_k experts, count / ranks of them on each: all choices miss a rank with
  * probability prod (count - own - i) / (count - i). */
 static double ranks_of_token (const LsExperts *e, guint ranks) {
-  const double own = (double) (e->count / ranks), all = (double) e->count;
+  const gint64 each = e->count / ranks;
+  const double own = (double) each, all = (double) e->count;
   double missed = 1;
 
   for (gint64 i = 0; i < e->top_k; i++)

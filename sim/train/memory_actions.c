@@ -35,13 +35,16 @@ static void act_on (Count *count, LsActionKind kind, const LsMemoryWalk *walk) {
 }
 
 /* A forward and a backward layer by layer beside each other: the one keeps as the other lets go, a layer ahead of it, and
- * both have a layer at work. */
+ * both have a layer at work. Parts that are not alike have other numbers of exchanges to take turns at: the one may be done
+ * before the other has let go of much. */
 static void act_together (Count *count, const LsMemoryWalk *forward, const LsMemoryWalk *backward) {
   const gint64 rest = count->live - backward->kept;
   const gint64 work =
       forward->forward.bytes - forward->kept + backward->backward.bytes - backward->kept;
   const gint64 ahead = forward->kept / MAX (forward->forward_layers, 1);
-  const gint64 most = rest + MAX (forward->kept + ahead, backward->kept) + work;
+  const gint64 both =
+      forward->kept == backward->kept ? forward->kept + ahead : forward->kept + backward->kept;
+  const gint64 most = rest + both + work;
 
   if (most > count->peak.bytes)
     count->peak = (LsMemoryPeak){most, backward->backward.gathered, backward->backward.reduced};
