@@ -684,6 +684,7 @@ LsWorkload *ls_workload_new (LsConfig *config, const LsCluster *cluster, LsConfi
     read_all (&reader);
   if (reader.fine) {
     ls_reader_settled (&reader);
+    ls_reader_unheard (&reader);
     return reader.workload;
   }
   ls_workload_free (reader.workload);

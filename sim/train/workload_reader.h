@@ -37,6 +37,8 @@ void ls_reader_choose_recompute (LsWorkloadReader *r);
 gboolean ls_reader_share (LsWorkloadReader *r);
 /* "a100[0-3], h100[0-7]": the nodes of a cluster, for messages (transfer full). */
 char *ls_reader_groups (const LsCluster *cluster);
+/* Keys without effect in this workload; once it is whole. */
+void ls_reader_unheard (LsWorkloadReader *r);
 /* `workload.stop` of a run of steps. */
 void ls_reader_stop (LsWorkloadReader *r);
 /* What keys that are left open came to, told to the config for --explain; once the workload is whole. */
