@@ -42,6 +42,7 @@ done
 drops='set .* is changed, which drops what was beside it'
 # The cases of studies, without the name that comes first.
 grep -l '^#case ' workloads/*/*.yaml >studies
+# shellcheck disable=SC2013 # names without spaces
 for file in $(cat studies); do
   sed -n 's/^#case *[^ ]* *//p' "$file" >cases
   while IFS= read -r options; do

@@ -43,6 +43,7 @@ run 2 validate table.csv --row nothing
 # The columns: every column that the readers name is listed (they abort otherwise), and every one listed is read.
 run 0 validate --columns
 [ "$(head -n 1 out)" = "table,column,use,meaning" ] || fail "the head line is $(head -n 1 out)"
+# shellcheck disable=SC2013 # names without spaces
 for column in $(sed 1d out | cut -d, -f2,3 | grep ',input$' | cut -d, -f1 | sort -u); do
   grep -q "\"$column\"" "$SOURCE_DIR"/sim/cli/training_*.[ch] "$SOURCE_DIR"/sim/cli/predict*.c ||
     fail "column $column is listed and no reader asks for it"
