@@ -1,6 +1,7 @@
 #!/bin/sh
 # Wrong scenario files: every file of tests/bad is refused by `check` and by `run` with exit status 2,
-# exactly the faults of its .expect file on stderr, nothing on stdout, and nothing written.
+# exactly the faults of its .expect file on stderr, nothing on stdout, and nothing written. Under the
+# sanitizers every eighth file goes to `run` too, which reads as `check` does.
 #
 # A first line "# args: A THIS B" (or a file NAME.args) gives the arguments; THIS stands for the file,
 # which otherwise stands alone. Files that begin with _ are legal layers for others. With UPDATE=1 in
@@ -21,15 +22,18 @@ for file in *.yaml *.json; do
     set -- "$@" "$word"
   done
   set +f
-  for command in check run; do
+  commands="check run"
+  at_length || [ $((count % 8)) -eq 0 ] || commands=check
+  for command in $commands; do
     run 2 "$command" "$@"
     empty out
     if [ "${UPDATE:-0}" = 1 ] && [ "$command" = check ]; then
       cp err "$SOURCE_DIR/tests/bad/${file%.*}.expect"
       cp err "${file%.*}.expect"
       before=$(ls -A)
-    elif ! diff -u "${file%.*}.expect" err >difference; then
+    elif ! cmp -s "${file%.*}.expect" err; then
       fail "$command: the faults of $file differ"
+      diff -u "${file%.*}.expect" err >difference
       head -n 20 difference >&2
     fi
   done

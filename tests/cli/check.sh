@@ -107,6 +107,7 @@ for sizes in "4 16" "8 16" "2 8" "2 16"; do
       --set workload.zero.stage=1 --set workload.zero.offload=$offload
   done
 done
+leaks off
 # Adapters that do not share evenly; a key of a set in the place of a set; sequences longer than the model's.
 for nics in "9 8" "15 8" "6 4" "7 4"; do
   run 0 check tiny.yaml --topology --set cluster.nodes=2 --set cluster.node='{preset: dgx-h100, gpus: 8}' \

@@ -2,6 +2,7 @@
 # lockstep collective: ranks, sizes and splits are taken as they are written, or refused with the place.
 # shellcheck source=tests/cli/lib/common.sh
 . "$SOURCE_DIR/tests/cli/lib/common.sh"
+leaks off
 
 dgx() {
   op=$1

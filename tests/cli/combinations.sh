@@ -4,6 +4,7 @@
 # way that it does alone.
 # shellcheck source=tests/cli/lib/common.sh
 . "$SOURCE_DIR/tests/cli/lib/common.sh"
+leaks off
 
 cat >job.yaml <<'YAML'
 lockstep: 1

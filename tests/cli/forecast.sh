@@ -3,6 +3,7 @@
 # scenarios that run in well under a second each. (The time expected depends on what else the machine does.)
 # shellcheck source=tests/cli/lib/common.sh
 . "$SOURCE_DIR/tests/cli/lib/common.sh"
+leaks off
 
 # near NAME FORECAST TRUTH
 near() {

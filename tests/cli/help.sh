@@ -31,6 +31,7 @@ says err "usage: lockstep run"
 run 2 --json run --jsno
 is_json
 says out '"error"'
+leaks off
 # Faults of the line, of a file and of a scenario have one form.
 tiny
 for wrong in "run --jsno" "run nowhere.yaml" "run tiny.yaml --set workload.nothing=1" "query nowhere.db about"; do
@@ -55,6 +56,9 @@ for later in sweep plan compare merge report view export import calibrate show; 
   says err "not yet"
   run 0 help $later
 done
+leaks on
+run 0 list gpus
+leaks off
 run 0 list
 for kind in $("$LOCKSTEP" list --names); do
   run 0 list "$kind"

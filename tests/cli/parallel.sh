@@ -2,6 +2,7 @@
 # Context parallel, hybrid sharding, packed documents, clipping and pauses, from the command line.
 # shellcheck source=tests/cli/lib/common.sh
 . "$SOURCE_DIR/tests/cli/lib/common.sh"
+leaks off
 
 # The shipped scenarios are legal without a warning.
 for file in "$SOURCE_DIR"/workloads/parallel/*.yaml; do

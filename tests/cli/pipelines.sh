@@ -3,6 +3,7 @@
 # docs/pipelines.md, a drawing has a line per device, wrong sizes are refused.
 # shellcheck source=tests/cli/lib/common.sh
 . "$SOURCE_DIR/tests/cli/lib/common.sh"
+leaks off
 
 cluster="$SOURCE_DIR/topologies/dgx-h100.yaml"
 for name in gpipe 1f1b interleaved zb-h1 zb-h2 zb-v dualpipe dualpipev; do

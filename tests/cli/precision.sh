@@ -2,6 +2,7 @@
 # Formats, loss scaling, software switches, power caps and measured kernels, from the command line.
 # shellcheck source=tests/cli/lib/common.sh
 . "$SOURCE_DIR/tests/cli/lib/common.sh"
+leaks off
 
 # The shipped scenarios are legal without a warning.
 for file in "$SOURCE_DIR"/workloads/precision/*.yaml; do

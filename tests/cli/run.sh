@@ -20,8 +20,10 @@ run 0 query results/tiny-7.db
 says out "time_breakdown"
 for name in $("$LOCKSTEP" list queries --names); do
   run 0 query @last "$name"
+  leaks off
   run 0 query @last "$name" --json
   is_json
+  leaks on
 done
 run 2 query @last time_brakdown
 says err "time_breakdown"

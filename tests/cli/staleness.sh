@@ -3,6 +3,7 @@
 # should; all of them are legal scenarios.
 # shellcheck source=tests/cli/lib/common.sh
 . "$SOURCE_DIR/tests/cli/lib/common.sh"
+leaks off
 for file in "$SOURCE_DIR"/workloads/staleness/*.yaml; do
   run 0 check "$file"
 done

@@ -22,6 +22,17 @@ run() {
   [ "$got" -eq "$wanted" ] || { fail "lockstep $* exits with $got, not $wanted"; sed 's/^/    /' err out | head -n 20 >&2; }
 }
 
+# leaks on|off: whether the sanitizers search for leaks when a process ends, two fifths of a short one's time.
+# Off where a script repeats a command for its answers; each command is searched somewhere (on at first).
+leaks() {
+  [ -n "${ASAN_OPTIONS:-}" ] || return 0
+  ASAN_OPTIONS=${ASAN_OPTIONS%:detect_leaks=0}
+  [ "$1" = on ] || ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
+}
+
+# False under the sanitizers, ten times slower: for what takes seconds in Release.
+at_length() { [ "${LS_TEST_SCALE:-1}" = 1 ]; }
+
 # says FILE TEXT: FILE (out or err) contains TEXT.
 says() {
   grep -qF -- "$2" "$1" || { fail "$1 of the last command does not say: $2"; sed 's/^/    /' "$1" | head -n 20 >&2; }
