@@ -103,6 +103,16 @@ typedef struct {
    * input are added up; keys and values are written once for each head of the queries (torchtitan, models/llama/model.py:
    * wq, wk, wv, w1, w3, repeat_kv). */
   gboolean separate_maps;
+  /* Tensor parallelism is DTensor's over the second dimension of [batch, sequence, hidden]. What was gathered is kept for
+   * the backward pass as any input is; a collective that is not fused with its product works along the first dimension,
+   * so that its result is put in order by a pass behind a gather, its input by one before a reduce-scatter; one that is
+   * fused leaves partial sums of all ranks to one more (torch/distributed/_functional_collectives.py: all_gather_tensor,
+   * reduce_scatter_tensor; _symmetric_memory: _fused_matmul_reduce_scatter_impl; torchtitan, parallelize_llama.py). */
+  gboolean splits_second;
+  /* Weights in 8 bits are made of the wide ones in every forward pass, with any ZeRO stage: nothing stays from one
+   * micro-batch to the next (torchao, float8/float8_linear.py, Float8Linear.forward; TransformerEngine caches them:
+   * is_first_microbatch). */
+  gboolean scales_each_pass;
   gboolean compiled; /* a compiler fuses its elementwise chains; the row NAME-eager is without it */
   gboolean cuda_graphs; /* launches replayed: host_launch_s does not apply */
   /* The host reads the number of tokens of each expert once per layer, forward, and waits for it (train/launch_program.h). */

@@ -215,7 +215,7 @@ const LsTuning ls_tuning_hopper_500w = {
     .name = "hopper-500w",
     HOPPER_COMMON,
     .matmul_sustained = FITTED (
-        0.645, "bf16 rows of train_torchtitan.csv with torch.compile: titan-2, -9, -19, -20"),
+        0.643, "bf16 rows of train_torchtitan.csv with torch.compile: titan-2, -9, -19, -20"),
     .flash_sustained = ASSUMED (0.852, BENCHMARK "; clock of 500 of 700 W by hw/power.h's law"),
     .hbm_fraction = ASSUMED (0.90, "as H100 SXM"),
     .collective_sms = FOUND (24, NCCL_SMS),

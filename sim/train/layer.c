@@ -28,6 +28,19 @@ guint ls_layer_plan_needed (const LsLayerPlan *plan) {
   return n > 0 && plan->forward[n - 1].kind == LS_KIND_MATMUL ? n - 1 : n;
 }
 
+static gboolean is_reduction_beside_next (const LsLayerOp *op) {
+  return op->is_collective && op->overlaps_next &&
+         (op->collective == LS_COLLECTIVE_REDUCE_SCATTER ||
+          op->collective == LS_COLLECTIVE_ALL_REDUCE);
+}
+
+guint ls_layer_plan_rerun (const LsLayerPlan *plan) {
+  const guint n = ls_layer_plan_needed (plan);
+  const gboolean stops = n > 0 && n < plan->n_forward && plan->forward[n].saved_bytes > 0;
+
+  return stops && is_reduction_beside_next (&plan->forward[n - 1]) ? n - 1 : n;
+}
+
 gint64 ls_layer_plan_saved_bytes (const LsLayerPlan *plan) {
   gint64 bytes = 0;
 
@@ -237,10 +250,11 @@ static gint64 narrow_bytes (const LsLayerBuilder *builder, gint64 elements) {
   return (gint64) ((double) elements * ls_format_size (builder->narrow_forward));
 }
 
-/* Does every micro-batch find the weights anew, as gathered? Else they are scaled once a step, after
- * the update (optimizer_program.h), and their copies stay. */
-static gboolean gathers (const LsWorkload *workload) {
-  return workload->zero.stage >= 3 && ls_workload_shards (workload) > 1;
+/* Does every micro-batch find the weights anew, as gathered, or does the software keep nothing? Else they are scaled once
+ * a step, after the update (optimizer_program.h), and their copies stay. */
+static gboolean scales_in_pass (const LsWorkload *workload) {
+  return (workload->zero.stage >= 3 && ls_workload_shards (workload) > 1) ||
+         workload->software->scales_each_pass;
 }
 
 /* Input of a linear map, and its weights where they were just gathered. The copy of the weights that the
@@ -256,7 +270,7 @@ void ls_layer_scale_operands (LsLayerBuilder *builder, gint64 rows, gint64 in, g
 
   out *= builder->groups; /* a matrix for each */
   builder->plan->narrow_parameters += in * out;
-  if (!gathers (builder->workload))
+  if (!scales_in_pass (builder->workload))
     builder->plan->narrow_bytes +=
         narrow_bytes (builder, in * out) *
         ls_precision_made_copies (precision, builder->device.accelerator);
@@ -509,7 +523,7 @@ LsLayerOp *ls_layer_add_input_gradients (LsLayerBuilder *builder, const char *na
   for (guint i = 0; i < n; i++)
     out += outs[i];
   expand_weights (builder, in, out);
-  if (gathers (builder->workload) && !builder->workload->precision.narrow.gathered)
+  if (scales_in_pass (builder->workload) && !builder->workload->precision.narrow.gathered)
     scale_columns (builder, "scale_weight_columns", in * out * builder->groups,
                    LS_PHASE_INPUT_GRAD);
   op = add_rows_matmul (builder, name, input_product, in, outs, n);

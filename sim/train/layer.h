@@ -92,6 +92,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsLayerPlan, ls_layer_plan_free)
 /* Forward operations that a second forward pass must run for the backward pass: those up to the last that
  * saves something, without it when it is a matmul (which saves its input). */
 guint ls_layer_plan_needed (const LsLayerPlan *plan);
+/* How many of these really run: the same, without the reduction that would run beside that matmul. */
+guint ls_layer_plan_rerun (const LsLayerPlan *plan);
 /* Adds a shape to a plan that does not have it. */
 void ls_layer_plan_note_shape (LsLayerPlan *plan, LsMatrixShape shape);
 gint64 ls_layer_plan_saved_bytes (const LsLayerPlan *plan); /* no recompute */

@@ -60,5 +60,17 @@ void ls_block_bias_gradient (LsBlock *block, const char *name, gint64 elements);
  * does too); their gradients back. */
 void ls_block_scale_heads (LsBlock *block, gint64 columns);
 void ls_block_widen_gradients (LsBlock *block, gint64 columns);
+/* Rotary positions of queries and keys, or their gradient; keys and values for each head of the queries, where the software
+ * writes them so, or their gradients. */
+void ls_block_turn (LsBlock *block, const char *name);
+void ls_block_repeat_keys (LsBlock *block, const char *name);
+/* Of software that splits the second dimension (hw/software.h, splits_second), with sequence parallelism: a pass that puts
+ * `bytes` in order behind a gather, one that copies the own part of them to where other ranks read it, before a gather
+ * that is fused with its product, one of what a reduce-scatter reads before it, and the sum of what ranks sent of a product
+ * that was fused with its reduce-scatter. Nothing elsewhere. */
+void ls_block_order_gathered (LsBlock *block, gint64 bytes);
+void ls_block_copy_shard (LsBlock *block, gint64 bytes);
+void ls_block_order_partials (LsBlock *block);
+void ls_block_sum_partials (LsBlock *block);
 /* Gradients of norms and biases are added to what was accumulated tensor by tensor; `up`: columns of the MLP's first map. */
 void ls_block_accumulate_vectors (LsBlock *block, gint64 up);

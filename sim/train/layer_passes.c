@@ -52,6 +52,56 @@ void ls_block_qkv_bias_grad (LsBlock *k) {
     ls_block_bias_gradient (k, "qkv_bias_grad", k->b.tokens * (k->q + 2 * k->kv));
 }
 
+/* Rotary positions, or their gradient. Not fused: to fp32 (twice as wide), a complex product, and back.
+ * source: torchtitan, models/llama/model.py, apply_rotary_emb. */
+void ls_block_turn (LsBlock *k, const char *name) {
+  static const int unfused[][2] = {{1, 2}, {2, 2}, {2, 1}};
+  const gint64 elements = k->b.tokens * (k->q + k->kv);
+
+  if (!k->t->rotary)
+    return;
+  if (k->fused_rotary)
+    ls_layer_add_pass (&k->b, name, elements, 1, 1);
+  for (guint i = 0; !k->fused_rotary && i < G_N_ELEMENTS (unfused); i++)
+    ls_layer_add_pass (&k->b, name, elements, unfused[i][0], unfused[i][1]);
+}
+
+/* Keys and values for each head of the queries, or their gradients added up again: read in one size and written in the
+ * other. A compiler does the keys' in the pass of the rotary positions. */
+void ls_block_repeat_keys (LsBlock *k, const char *name) {
+  const LsSoftware *software = k->b.workload->software;
+  const gint64 elements = software->compiled && k->t->rotary ? 2 * k->q : 2 * (k->q + k->kv);
+
+  if (software->separate_maps && k->t->kv_heads < k->t->heads)
+    ls_layer_add_pass (&k->b, name, k->b.tokens * elements, 1, 0);
+}
+
+static gboolean splits_second (const LsBlock *k) {
+  return k->b.sequence_parallel && k->b.workload->software->splits_second;
+}
+
+void ls_block_order_gathered (LsBlock *k, gint64 bytes) {
+  if (splits_second (k))
+    ls_layer_add_kernel (&k->b, "order_gathered", LS_KIND_ELEMENTWISE,
+                         ls_kernel_stream (&k->b.device, 2 * bytes, 0));
+}
+
+void ls_block_copy_shard (LsBlock *k, gint64 bytes) {
+  if (splits_second (k))
+    ls_layer_add_kernel (&k->b, "copy_shard", LS_KIND_ELEMENTWISE,
+                         ls_kernel_stream (&k->b.device, 2 * bytes / (gint64) k->b.tensor, 0));
+}
+
+void ls_block_order_partials (LsBlock *k) {
+  if (splits_second (k))
+    ls_layer_add_pass (&k->b, "order_partials", k->b.tokens * k->t->hidden, 1, 1);
+}
+
+void ls_block_sum_partials (LsBlock *k) {
+  if (splits_second (k))
+    ls_layer_add_pass (&k->b, "sum_partials", k->rows * k->t->hidden, (int) k->b.tensor, 1);
+}
+
 /* Norms and biases: their gradients are added to what was accumulated tensor by tensor, which costs launches. */
 void ls_block_accumulate_vectors (LsBlock *k, gint64 up) {
   const gint64 h = k->t->hidden;

@@ -128,8 +128,9 @@ static void put_memory (LsBuilder *builder, const char *name, gint64 bytes) {
 static void layer_again (LsBuilder *builder, const LsLayerPlan *plan, Keep keep, gboolean last) {
   gboolean stops = builder->spec->workload->software->recompute_stops_early && last;
   guint n = stops ? ls_layer_plan_needed (plan) : plan->n_forward;
+  guint run = stops ? ls_layer_plan_rerun (plan) : plan->n_forward;
 
-  layer_forward (builder, plan, n, keep, LS_PHASE_RECOMPUTE, 0);
+  layer_forward (builder, plan, run, keep, LS_PHASE_RECOMPUTE, 0);
   if (n < plan->n_forward && plan->forward[n].saved_bytes > 0)
     put_memory (builder, "saved", plan->forward[n].saved_bytes);
 }

@@ -63,13 +63,22 @@ static void forward_row (Block *k, const char *name, gint64 in, const char *redu
   if (collective != NULL)
     collective->overlaps_next = TRUE;
   ls_layer_add_linear (&k->b, name, in, k->t->hidden)->workspace_bytes = k->wide;
-  if (!k->chunked)
-    ls_layer_add_collective (&k->b, reduce, op, k->wide);
+  if (k->chunked) {
+    ls_block_sum_partials (k);
+    return;
+  }
+  ls_block_order_partials (k);
+  ls_layer_add_collective (&k->b, reduce, op, k->wide);
 }
 
 /* Of all tokens, as products read them. */
 static gint64 operand_bytes (const Block *k) {
   return k->b.gathers_narrow ? ls_layer_linear_bytes (&k->b, k->b.tokens * k->t->hidden) : k->wide;
+}
+
+/* Tokens of a column-parallel map's input that are kept for its backward pass. */
+static gint64 kept_rows (const Block *k) {
+  return k->b.workload->software->splits_second ? k->b.tokens : k->rows;
 }
 
 /* All-gather before a map that needs all tokens; `overlap`: the next kernel does not need it, or not at its
@@ -88,14 +97,24 @@ static LsLayerOp *gather (Block *k, const char *name, gboolean overlap) {
   return op;
 }
 
-/* All-gather before a map, that is cut with it where such are. Transformer Engine, split_overlap_ag: a rank maps its
- * own rows while those of the rank before come, and passes them on. PyTorch's compiler finds no such pair where scales per
- * row are made in between (PyTorch issue 149990, of March 2025). */
-static void gather_beside (Block *k, const char *name) {
-  LsLayerOp *op = gather (k, name, k->chunked && !k->b.by_row);
+/* PyTorch's compiler finds no gather with its product where scales per row are made in between (PyTorch issue 149990, of
+ * March 2025). */
+static guint gathered_pieces (const Block *k) {
+  return k->b.by_row ? 0 : k->pieces;
+}
 
+/* All-gather before a map, that is cut with it where such are. Transformer Engine, split_overlap_ag: a rank maps its
+ * own rows while those of the rank before come, and passes them on. */
+static void gather_beside (Block *k, const char *name) {
+  LsLayerOp *op = NULL;
+
+  if (gathered_pieces (k) > 0)
+    ls_block_copy_shard (k, operand_bytes (k));
+  op = gather (k, name, k->chunked && !k->b.by_row);
   if (op != NULL)
-    op->pieces = k->pieces;
+    op->pieces = gathered_pieces (k);
+  if (!k->chunked && gathered_pieces (k) == 0)
+    ls_block_order_gathered (k, operand_bytes (k));
 }
 
 static LsAttentionShape attention_shape (const Block *k) {
@@ -243,12 +262,12 @@ static LsLayerOp *forward_column (Block *k, const char *gather_name, const char 
     ls_layer_scale_operands (&k->b, k->rows, k->t->hidden, out);
   gather_beside (k, gather_name);
 
-  k->b.pieces = k->pieces;
+  k->b.pieces = gathered_pieces (k);
   op = ls_layer_add_linears (&k->b, name, k->t->hidden, outs, n);
-  k->b.pieces = 0;
-  if (k->pieces > 0)
+  if (k->b.pieces > 0)
     ls_layer_move_collective (&k->b);
-  op->saved_bytes = ls_layer_kept_bytes (&k->b, k->rows * k->t->hidden);
+  k->b.pieces = 0;
+  op->saved_bytes = ls_layer_kept_bytes (&k->b, kept_rows (k) * k->t->hidden);
   op->saved_input_bytes = op->saved_bytes;
   if (k->b.sequence_parallel)
     op->workspace_bytes = operand_bytes (k);
@@ -289,30 +308,6 @@ static void forward_add (Block *k, const char *dropout, const char *add) {
   ls_layer_add_masked (&k->b, add, elements, 2, 1)->saved_bytes = elements;
 }
 
-/* Rotary positions, or their gradient. Not fused: to fp32 (twice as wide), a complex product, and back.
- * source: torchtitan, models/llama/model.py, apply_rotary_emb. */
-static void turn (Block *k, const char *name) {
-  static const int unfused[][2] = {{1, 2}, {2, 2}, {2, 1}};
-  const gint64 elements = k->b.tokens * (k->q + k->kv);
-
-  if (!k->t->rotary)
-    return;
-  if (k->fused_rotary)
-    ls_layer_add_pass (&k->b, name, elements, 1, 1);
-  for (guint i = 0; !k->fused_rotary && i < G_N_ELEMENTS (unfused); i++)
-    ls_layer_add_pass (&k->b, name, elements, unfused[i][0], unfused[i][1]);
-}
-
-/* Keys and values for each head of the queries, or their gradients added up again: read in one size and written in the
- * other. A compiler does the keys' in the pass of the rotary positions. */
-static void repeat_keys (Block *k, const char *name) {
-  const LsSoftware *software = k->b.workload->software;
-  const gint64 elements = software->compiled && k->t->rotary ? 2 * k->q : 2 * (k->q + k->kv);
-
-  if (software->separate_maps && k->t->kv_heads < k->t->heads)
-    ls_layer_add_pass (&k->b, name, k->b.tokens * elements, 1, 0);
-}
-
 /* Columns of the maps that the norm's output is multiplied by. */
 static guint qkv_columns (const Block *k, gint64 outs[3]) {
   outs[0] = k->q;
@@ -340,8 +335,8 @@ static void forward_qkv (Block *k) {
     op->saved_bytes = ls_layer_bytes (&k->b, k->b.tokens * (k->q + k->kv));
     op->saved_input_bytes = op->saved_bytes;
   }
-  turn (k, "rotary");
-  repeat_keys (k, "repeat_keys");
+  ls_block_turn (k, "rotary");
+  ls_block_repeat_keys (k, "repeat_keys");
 }
 
 static void forward_attention (Block *k) {
@@ -405,11 +400,11 @@ static void backward_row (Block *k, LsLoraTarget target, const char *const *name
   gather_beside (k, names[1]);
   if (!k->b.gathers_narrow)
     ls_layer_scale_gradient (&k->b, k->b.tokens * k->t->hidden);
-  k->b.pieces = k->pieces;
+  k->b.pieces = gathered_pieces (k);
   ls_layer_add_input_gradient (&k->b, names[2], in, k->t->hidden);
-  k->b.pieces = 0;
-  if (k->pieces > 0)
+  if (k->b.pieces > 0)
     ls_layer_move_collective (&k->b);
+  k->b.pieces = 0;
   ls_layer_add_weight_gradient (&k->b, names[3], in, k->t->hidden);
   ls_block_adapter_grad (k, target, in, k->t->hidden);
 }
@@ -429,10 +424,13 @@ static void backward_column (Block *k, LsLoraTarget target, const char *const *n
     return;
   }
   ls_layer_scale_gradient (&k->b, k->b.tokens * out);
-  op = k->b.frozen ? NULL : gather (k, names[0], k->async);
+  op = k->b.frozen || kept_rows (k) > k->rows ? NULL : gather (k, names[0], k->async);
   if (op != NULL)
     op->phase = LS_PHASE_WEIGHT_GRAD; /* only that needs it */
   ls_layer_add_input_gradients (&k->b, names[1], k->t->hidden, outs, n);
+  /* A compiler puts them in order as it adds them up. */
+  if (n == 1 || !k->b.workload->software->compiled)
+    ls_block_order_partials (k);
   ls_block_adapter_grad (k, target, k->t->hidden, out);
   op = ls_layer_add_collective (
       &k->b, names[2],
@@ -441,7 +439,7 @@ static void backward_column (Block *k, LsLoraTarget target, const char *const *n
     op->overlaps_next = k->async && !k->b.frozen;
   op = ls_layer_add_weight_gradients (&k->b, names[3], k->t->hidden, outs, n);
   if (op != NULL)
-    op->operand_bytes = ls_layer_bytes (&k->b, k->rows * k->t->hidden);
+    op->operand_bytes = ls_layer_bytes (&k->b, kept_rows (k) * k->t->hidden);
   if (names[4] == NULL)
     return;
   ls_layer_add_norm (&k->b, names[4], k->rows, k->t->hidden, LS_PASS_BACKWARD);
@@ -516,8 +514,8 @@ static void backward_attention (Block *k) {
     ls_block_latent_grad (k);
     return;
   }
-  repeat_keys (k, "sum_repeated_keys");
-  turn (k, "rotary_grad");
+  ls_block_repeat_keys (k, "sum_repeated_keys");
+  ls_block_turn (k, "rotary_grad");
   if (k->t->qk_norm)
     ls_layer_add_norm (&k->b, "qk_norm_grad", k->b.tokens * (k->q + k->kv) / k->t->head_dim,
                        k->t->head_dim, LS_PASS_BACKWARD);

@@ -515,7 +515,7 @@ LsTensorOverlap ls_workload_tensor_overlap (const LsWorkload *workload) {
   if (workload->tensor_overlap != LS_TENSOR_OVERLAP_AUTO)
     return workload->tensor_overlap;
   if (workload->software->overlaps_tensor && workload->sequence_parallel)
-    return LS_TENSOR_OVERLAP_IDEAL;
+    return workload->software->splits_second ? LS_TENSOR_OVERLAP_PIECES : LS_TENSOR_OVERLAP_IDEAL;
   return ls_workload_tensor_bulk (workload) ? LS_TENSOR_OVERLAP_BULK : LS_TENSOR_OVERLAP_NONE;
 }
 

@@ -266,6 +266,22 @@ START_TEST (operands_are_scaled) {
 }
 END_TEST
 
+/* torchao makes the narrow weights of the wide ones in every forward pass, whatever the stage: nothing stays, and a pass
+ * reads 2 bytes and writes two copies (delayed scaling: one read). */
+START_TEST (weights_are_scaled_in_each_pass_by_torchao) {
+  for (int zero = 0; zero <= 3; zero += 1) {
+    g_autoptr (LsWorkload) workload = workload_of ("fp8", zero, 8);
+
+    workload->software = ls_software_find ("pytorch-fsdp2", NULL);
+    g_autoptr (LsStage) stage = ls_stage_new (workload, 0, gpu ("h100"));
+    const LsLayerPlan *plan = block (stage);
+    ck_assert_int_eq (plan->narrow_bytes, 0);
+    ck_assert_int_eq (scaled_bytes (plan->forward, plan->n_forward, "scale_weight"),
+                      4 * 12 * (gint64) H * H);
+  }
+}
+END_TEST
+
 static guint index_of (const LsLayerOp *ops, guint n, const char *name) {
   for (guint i = 0; i < n; i++)
     if (strcmp (ops[i].name, name) == 0)
@@ -561,6 +577,7 @@ int main (void) {
   tcase_add_test (tests, scaling_moves_these_bytes);
   tcase_add_test (tests, operands_are_scaled);
   tcase_add_test (tests, operands_travel_as_they_are_scaled);
+  tcase_add_test (tests, weights_are_scaled_in_each_pass_by_torchao);
   tcase_add_test (tests, scales_per_row_part_gather_and_product);
   tcase_add_test (tests, saved_inputs_are_narrow);
   tcase_add_test (tests, updates_move_these_bytes);

@@ -150,8 +150,107 @@ START_TEST (pieces_do_the_same_work_at_a_price)
 }
 END_TEST
 
+/* --- DTensor's tensor parallelism (hw/software.h, splits_second) ------------------------------- */
+
+#define T 8
+#define B 2
+#define SEQ 2048
+#define HIDDEN 4096
+
+/* One stage of Llama-3 8B on T tensor ranks with sequence parallelism. */
+static LsStage *titan_of (const char *software, LsTensorOverlap overlap, LsWorkload **workload) {
+  LsWorkload *w = ls_workload_new_default (ls_model_new_preset ("llama3-8b", NULL), T);
+
+  w->software = ls_software_find (software, NULL);
+  w->layout = ls_layout (T, 1, 1);
+  w->micro_batch = w->global_batch = B;
+  w->seq_len = SEQ;
+  w->sequence_parallel = TRUE;
+  w->tensor_overlap = overlap;
+  w->recompute.mode = LS_RECOMPUTE_FULL;
+  ck_assert (ls_workload_resolve (w, NULL));
+  *workload = w;
+  return ls_stage_new (w, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
+}
+
+static gint64 bytes_of (const LsLayerOp *ops, guint n, const char *name) {
+  gint64 bytes = 0;
+
+  for (guint i = 0; i < n; i++)
+    bytes += g_str_equal (ops[i].name, name) ? ops[i].cost.bytes : 0;
+  return bytes;
+}
+
+static guint count_of (const LsLayerOp *ops, guint n, const char *prefix) {
+  guint count = 0;
+
+  for (guint i = 0; i < n; i++)
+    count += g_str_has_prefix (ops[i].name, prefix) ? 1 : 0;
+  return count;
+}
+
+/* Plain collectives, W = 2 T h bytes: behind each of two gathers forward and two backward (of gradients) W is read and
+ * written, before each of two reduce-scatters forward too; backward a compiler does that in the sum of the maps' gradients.
+ * Fused ones: a gather copies W / t, a reduce-scatter leaves t parts of W / t and their sum. The gathered input stays: no
+ * gather of it backward, unlike Megatron's, which keeps 1 / t of it for each of two. */
+static void check_order (gboolean fused) {
+  LsWorkload *owned[2] = {NULL, NULL};
+  g_autoptr (LsStage) stage = titan_of (fused ? "pytorch-fsdp2-async-tp" : "pytorch-fsdp2",
+                                        LS_TENSOR_OVERLAP_AUTO, &owned[0]);
+  g_autoptr (LsStage) megatron = titan_of ("megatron-core", LS_TENSOR_OVERLAP_AUTO, &owned[1]);
+  const LsLayerPlan *p = block_of (stage), *m = block_of (megatron);
+  const gint64 wide = 2 * (gint64) B * SEQ * HIDDEN;
+
+  ck_assert_int_eq (bytes_of (p->forward, p->n_forward, "order_gathered"),
+                    fused ? 0 : 2 * 2 * wide);
+  ck_assert_int_eq (bytes_of (p->forward, p->n_forward, "order_partials"),
+                    fused ? 0 : 2 * 2 * wide);
+  ck_assert_int_eq (bytes_of (p->backward, p->n_backward, "order_gathered"),
+                    fused ? 0 : 2 * 2 * wide);
+  ck_assert_int_eq (bytes_of (p->backward, p->n_backward, "order_partials"), 0);
+  ck_assert_int_eq (bytes_of (p->forward, p->n_forward, "copy_shard"),
+                    fused ? 2 * 2 * wide / T : 0);
+  ck_assert_int_eq (bytes_of (p->forward, p->n_forward, "sum_pieces"),
+                    fused ? 2 * (wide + wide / T) : 0);
+  ck_assert_uint_eq (count_of (p->backward, p->n_backward, "gather_"), 2);
+  ck_assert_uint_eq (count_of (m->backward, m->n_backward, "gather_"), 4);
+  ck_assert_int_eq (ls_layer_plan_saved_bytes (p) - ls_layer_plan_saved_bytes (m),
+                    2 * (wide - wide / T));
+  for (guint i = 0; i < G_N_ELEMENTS (owned); i++)
+    ls_workload_free (owned[i]);
+}
+
+START_TEST (second_dimension_is_put_in_order) {
+  check_order (FALSE);
+  check_order (TRUE);
+}
+END_TEST
+
+/* A second forward pass ends before the last product, and without the reduce-scatter that would run beside it. */
+static void check_rerun (const char *software, LsTensorOverlap overlap) {
+  LsWorkload *owned = NULL;
+  g_autoptr (LsStage) stage = titan_of (software, overlap, &owned);
+  const LsLayerPlan *plan = block_of (stage);
+  const guint needed = ls_layer_plan_needed (plan), rerun = ls_layer_plan_rerun (plan);
+
+  ck_assert_str_eq (plan->forward[needed].name, "mlp_down");
+  ck_assert_uint_eq (needed - rerun, overlap == LS_TENSOR_OVERLAP_IDEAL ? 1 : 0);
+  for (guint i = 0; i < rerun; i++)
+    ck_assert_str_ne (plan->forward[i].name, "reduce_mlp");
+  ls_workload_free (owned);
+}
+
+START_TEST (stopping_early_drops_the_reduction) {
+  check_rerun ("pytorch-fsdp2", LS_TENSOR_OVERLAP_AUTO);
+  check_rerun ("pytorch-fsdp2-async-tp", LS_TENSOR_OVERLAP_AUTO);
+  check_rerun ("pytorch-fsdp2-async-tp", LS_TENSOR_OVERLAP_IDEAL);
+}
+END_TEST
+
 int main (void) {
-  const TTest *const tests[] = {ring_is_its_recurrence, pieces_do_the_same_work_at_a_price};
+  const TTest *const tests[] = {ring_is_its_recurrence, pieces_do_the_same_work_at_a_price,
+                                second_dimension_is_put_in_order,
+                                stopping_early_drops_the_reduction};
 
   return test_main ("tensor_overlap", tests, G_N_ELEMENTS (tests));
 }
