@@ -222,19 +222,27 @@ static void add_quantity (LsPrediction *out, const char *quantity, double measur
 
 static void add_quantities (LsPrediction *out, const LsCsv *csv, guint number,
                             const GArray *settings, const Setting *best, const LsTrainingRow *row) {
+  const char *unusable = NULL; /* a column that has something else than a measurement */
+
   for (const LsTableColumn *c = ls_table_columns (LS_TABLE_TRAINING); c->name != NULL; c++) {
+    const char *field = c->use == LS_COLUMN_MEASURED ? ls_csv_field (csv, number, c->name) : NULL;
     double measured;
 
-    if (c->use != LS_COLUMN_MEASURED ||
-        !ls_number_parse (ls_csv_field (csv, number, c->name), &measured) || measured <= 0)
+    if (field == NULL || *field == '\0')
       continue;
+    if (!ls_number_parse (field, &measured) || measured <= 0) {
+      unusable = c->name;
+      continue;
+    }
     add_quantity (out, c->name, measured, settings, best, row);
     if (g_str_equal (c->name, "step_time_s"))
       out->measured_mfu =
           best->model_flops / measured / (double) row->gpus / best->peak_flops_per_s;
   }
   if (out->n == 0)
-    out->skipped = g_strdup ("nothing measured that is predicted");
+    out->skipped = unusable != NULL ? g_strdup_printf ("%s: '%s' is no number above 0", unusable,
+                                                       ls_csv_field (csv, number, unusable))
+                                    : g_strdup ("nothing measured that is predicted");
 }
 
 void ls_predict_training (LsPrediction *out, const LsCsv *csv, guint number,

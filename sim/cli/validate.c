@@ -306,8 +306,21 @@ static char *output_text (const GPtrArray *tables, gboolean as_json, gboolean sc
 }
 
 static int print_columns (LsCli *cli, GError **error) {
+  static const char *const others[] = {"row", "scenario", "whole"};
   g_autofree char *text = ls_table_columns_text (cli->json);
 
+  if (ls_args_positional (cli->args)->len > 0) {
+    g_set_error (error, LS_ERROR, LS_ERROR_USAGE,
+                 "--columns lists what any table may hold; it reads none, and '%s' is given",
+                 (const char *) ls_args_positional (cli->args)->pdata[0]);
+    return 2;
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    if (ls_args_has (cli->args, others[i])) {
+      g_set_error (error, LS_ERROR, LS_ERROR_USAGE,
+                   "--columns predicts nothing: --%s does not go with it", others[i]);
+      return 2;
+    }
   return ls_cli_write (cli, text, error) ? 0 : 2;
 }
 

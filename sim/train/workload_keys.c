@@ -93,7 +93,7 @@ const LsConfigKey ls_workload_keys[] = {
      .choices = tensor_overlaps,
      .default_text = "auto",
      .source = "as the framework: ideal where it cuts collectives, bulk where it has the fused "
-               "weight gradient, else none (lockstep list frameworks)",
+               "weight gradient, else none (lockstep list software)",
      .when = "only with parallel.tensor > 1",
      .meaning = "which collectives of tensor ranks run beside matmuls: none; bulk: in the backward "
                 "pass, whole, beside a gradient that does not need them; pieces: bulk, and the "
@@ -196,7 +196,7 @@ const LsConfigKey ls_workload_keys[] = {
      .source = "DeepSeek-V3 technical report (arXiv 2412.19437), section 3.2.1; Megatron-Core, "
                "overlap_moe_expert_parallel_comm",
      .when = "only with schedule dualpipe, dualpipev or interleaved-1f1b or on one stage, experts "
-             "on several ranks and zero.stage 0 or 1",
+             "on several ranks, zero.stage 0 or 1 and without recompute.offload",
      .meaning = "a forward and a backward run as one block, in which each computes while the "
                 "other's tokens travel to experts and back: DualPipe's pairs, or 1F1B's, which "
                 "then warms up with one forward more; false: one after the other; if not given "

@@ -57,7 +57,9 @@ static void read_expert_overlap (LsWorkloadReader *r) {
   const gboolean dual = w->schedule == LS_SCHEDULE_DUALPIPE || w->schedule == LS_SCHEDULE_DUALPIPEV;
 
   w->expert_overlap = ls_reader_has (r, path) ? ls_config_get_bool (r->config, path) : dual;
-  if (!dual && w->schedule != LS_SCHEDULE_INTERLEAVED && w->layout.pipeline > 1)
+  if (!ls_workload_has_experts (w))
+    ls_reader_no_effect (r, path, "the model has no experts");
+  else if (!dual && w->schedule != LS_SCHEDULE_INTERLEAVED && w->layout.pipeline > 1)
     ls_reader_no_effect (r, path,
                          "only schedules interleaved-1f1b, dualpipe and dualpipev run pairs, and "
                          "any on one stage");
@@ -67,6 +69,10 @@ static void read_expert_overlap (LsWorkloadReader *r) {
     ls_reader_no_effect (r, path,
                          "pairs run one behind the other where gradients are sharded "
                          "(zero.stage 2 and 3)");
+  else if (w->recompute.offload)
+    ls_reader_no_effect (r, path,
+                         "pairs run one behind the other where activations are offloaded "
+                         "(recompute.offload)");
 }
 
 static void read_expert_dispatch (LsWorkloadReader *r) {

@@ -75,7 +75,9 @@ static void settle_precision (LsWorkloadReader *r) {
 
 static void settle_sizes (LsWorkloadReader *r) {
   const LsWorkload *w = r->workload;
+  g_autofree char *schedule = g_strdup_printf ("schedule %s", ls_schedule_name (w->schedule));
 
+  say_flag (r, W "parallel.expert_overlap", schedule, w->expert_overlap);
   say_count (r, W "batch.global", "batch.micro x data ranks", w->global_batch);
   say_count (r, W "parallel.data", "all GPUs over tensor x context x pipeline", w->layout.data);
   if (w->layout.expert_tensor > 0)

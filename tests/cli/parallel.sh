@@ -100,5 +100,15 @@ says err "would fit with workload.zero.stage=3, recompute.mode=full,"
 run 3 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/deepseek-v3-2048.yaml" --set workload.zero.stage=2 --set workload.parallel.schedule=dualpipe \
   --set workload.parallel.expert_overlap=true
 says err "workload.parallel.expert_overlap has no effect here; pairs run one behind the other where gradients are sharded"
+# The reason is the first that holds: no experts at all, whatever the schedule; offloading parts the pairs too.
+run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$llama" --set workload.parallel.expert_overlap=true
+says err "workload.parallel.expert_overlap has no effect here; the model has no experts"
+run 0 check "$SOURCE_DIR/workloads/parallel/experts-in-pairs.yaml"
+empty err
+run 0 check "$SOURCE_DIR/workloads/parallel/experts-in-pairs.yaml" --explain workload.parallel.expert_overlap --unset workload.parallel.expert_overlap
+says out "value         false"
+run 0 run --trace none "$SOURCE_DIR/workloads/parallel/experts-in-pairs.yaml" \
+  --set workload.recompute.mode=full --set workload.recompute.unit=block --set workload.recompute.offload=true
+says err "workload.parallel.expert_overlap has no effect here; pairs run one behind the other where activations are offloaded"
 
 finish

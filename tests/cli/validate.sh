@@ -52,6 +52,14 @@ says out "training,step_time_s,measured"
 says out "collectives,size_bytes,required"
 run 0 validate --columns --json
 is_json
+run 2 validate --columns table.csv
+says err "it reads none, and 'table.csv' is given"
+run 2 validate --columns --row small
+says err "does not go with it"
+# A measurement that is no number is told as that.
+{ head -n 2 table.csv | sed 's/,0\.5,/,half a second,/'; } >unusable.csv
+run 0 validate unusable.csv
+says out "step_time_s: 'half a second' is no number above 0"
 echo 'collective,gpu,ranks,oop_time_us' >lacks.csv
 run 2 validate lacks.csv
 says err "no table of collectives (it lacks the column size_bytes)"
