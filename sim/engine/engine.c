@@ -166,6 +166,7 @@ guint ls_engine_add_rank (LsEngine *e, LsProgram *program, guint device, guint h
                        .device = device == LS_NO_INDEX ? LS_NONE : device,
                        .host_device = host_device == LS_NO_INDEX ? LS_NONE : host_device,
                        .host_weight = 1,
+                       .n_alike = 1,
                        .first_stream = e->streams->len,
                        .n_streams = program ? (guint16) program->n_streams : 0};
   state.n_open = state.n_streams;
@@ -240,6 +241,11 @@ guint ls_engine_add_folded_group (LsEngine *e, const LsFoldedGroup *folded, guin
 void ls_engine_set_host_weight (LsEngine *e, guint rank, guint weight) {
   LS_REQUIRE (weight > 0 && !e->started, "rank %u stands for %u on its host", rank, weight);
   ls_rank_at (e, rank)->host_weight = weight;
+}
+
+void ls_engine_set_alike (LsEngine *e, guint rank, guint n) {
+  LS_REQUIRE (n > 0 && !e->started, "rank %u stands for %u", rank, n);
+  ls_rank_at (e, rank)->n_alike = n;
 }
 
 /* The slots of a rank lie together; those that cannot grow where they are move to the end. */

@@ -68,6 +68,8 @@ typedef struct {
 guint ls_engine_add_folded_group (LsEngine *engine, const LsFoldedGroup *group, guint axis);
 /* Ranks on its host for which the rank runs host operations; 1 unless set. */
 void ls_engine_set_host_weight (LsEngine *engine, guint rank, guint weight);
+/* Ranks that it stands for, itself too; 1 unless set. A multiple of its count in each folded group. */
+void ls_engine_set_alike (LsEngine *engine, guint rank, guint n);
 /* `slot` of `rank` (LsOp.slot) now means `group`, of which it must be a member; the second form says which. */
 void ls_engine_set_slot (LsEngine *engine, guint rank, guint slot, guint group);
 void ls_engine_set_slot_at (LsEngine *engine, guint rank, guint slot, guint group, guint position);
@@ -162,6 +164,8 @@ guint ls_engine_rank_device (const LsEngine *engine, guint rank);
 void ls_engine_account (LsEngine *engine, guint rank, gint64 *parts_ps);
 /* Time that others waited for this rank, as it came last to a collective or message. */
 gint64 ls_engine_caused_wait_ps (const LsEngine *engine, guint rank);
+/* The same for it and all ranks that it stands for: the sum over ranks is that of the run where all of them run. */
+LsInt128 ls_engine_all_caused_wait_ps (const LsEngine *engine, guint rank);
 gint64 ls_engine_bytes_sent (const LsEngine *engine, guint rank);
 gint64 ls_engine_bytes_received (const LsEngine *engine, guint rank);
 double ls_engine_flops (const LsEngine *engine, guint rank); /* of ended kernels */

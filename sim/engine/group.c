@@ -155,7 +155,10 @@ static void start_meeting (LsEngine *e, guint32 number) {
                        ? computing_ps (e, group->last_rank)
                        : 0;
   LsInt128 waited = (LsInt128) group->size * e->now_ps - group->sum_ready_ps;
-  ls_rank_at (e, group->last_rank)->caused_wait_ps += (gint64) waited;
+  LsRankState *last = ls_rank_at (e, group->last_rank);
+  last->caused_wait_ps += (gint64) waited;
+  /* The group stands for as many as those that are like the last fill. */
+  last->all_caused_ps += waited * last->n_alike / ls_group_count (group, group->last_member);
   if (group->size == 1) {
     end_meeting (e, number, NULL);
     return;

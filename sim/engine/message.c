@@ -167,6 +167,13 @@ static void start_message (LsEngine *e, guint32 number) {
   ls_activity_go (e, activity);
 }
 
+/* Somebody waited for `rank`, and as long for each that it stands for. */
+static void charge (LsEngine *e, guint32 rank, gint64 waited_ps) {
+  LsRankState *state = ls_rank_at (e, rank);
+  state->caused_wait_ps += waited_ps;
+  state->all_caused_ps += (LsInt128) waited_ps * state->n_alike;
+}
+
 /* Both sides are there: who came first has waited for the other. */
 static void meet (LsEngine *e, guint32 number) {
   LsMessage *message = ls_message_at (e, number);
@@ -177,11 +184,11 @@ static void meet (LsEngine *e, guint32 number) {
   const LsOp *recv_op = op_at (e, channel->to, message->recv_stream, message->recv_pc);
   if (message->recv_ready_ps < e->now_ps) {
     message->recv_blame = ls_account_blame (e, send_cause, recv_op->wait_part);
-    ls_rank_at (e, channel->from)->caused_wait_ps += e->now_ps - message->recv_ready_ps;
+    charge (e, channel->from, e->now_ps - message->recv_ready_ps);
   }
   if (message->send_ready_ps < e->now_ps) {
     message->send_blame = ls_account_blame (e, recv_cause, send_op->wait_part);
-    ls_rank_at (e, channel->to)->caused_wait_ps += e->now_ps - message->send_ready_ps;
+    charge (e, channel->to, e->now_ps - message->send_ready_ps);
   }
   start_message (e, number);
 }

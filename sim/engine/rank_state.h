@@ -68,6 +68,7 @@ typedef struct {
   LsProgram *program; /* NULL: passive */
   guint32 device, host_device;
   guint32 host_weight; /* ranks on that host that this one stands for */
+  guint32 n_alike;     /* ranks in all that it stands for, itself too */
   guint32 first_stream;
   guint16 n_streams, n_open; /* streams not finished */
   gboolean observed;
@@ -84,6 +85,7 @@ typedef struct {
   gint64 busy_ps;      /* of ended blocks */
   gint64 resumed_ps;   /* end of its last pause: the main stream waited for another */
   gint64 caused_wait_ps;
+  LsInt128 all_caused_ps; /* the same by all that it stands for */
   LsInt128 flops;
   gint64 sent_bytes, received_bytes;
 } LsRankState;

@@ -90,6 +90,10 @@ gint64 ls_engine_caused_wait_ps (const LsEngine *e, guint rank) {
   return rank_state (e, rank)->caused_wait_ps;
 }
 
+LsInt128 ls_engine_all_caused_wait_ps (const LsEngine *e, guint rank) {
+  return rank_state (e, rank)->all_caused_ps;
+}
+
 gint64 ls_engine_bytes_sent (const LsEngine *e, guint rank) {
   return rank_state (e, rank)->sent_bytes;
 }

@@ -98,6 +98,7 @@ static void add_ranks (LsFold *fold, LsEngine *engine) {
     if (cores != LS_FOLD_NONE)
       host = device_of_class[fold->class_of[cores]];
     ls_engine_add_rank (engine, input->programs[input->kind_of_rank[rank]], devices[c], host);
+    ls_engine_set_alike (engine, c, ls_fold_size (fold, c));
   }
   if (fold->any_host)
     set_host_weights (fold, engine);

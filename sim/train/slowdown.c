@@ -29,17 +29,20 @@ static void insert (LsSlowdown *out, LsSlowRank row) {
 
 static void add_ranks (LsSlowdown *out, LsSimulation *with, LsSimulation *without,
                        const LsJobRun *run, guint steps) {
+  LsInt128 all_ps = 0;
+
   for (guint i = 0; i < run->n_places; i++) {
     guint place = run->first_place + i, rank = ls_simulation_rank (with, place);
     gint64 caused_ps = ls_engine_caused_wait_ps (ls_simulation_engine (with), place);
+    all_ps += ls_engine_all_caused_wait_ps (ls_simulation_engine (with), place);
     double before = own_ps (without, ls_simulation_place (without, rank));
     LsSlowRank row = {.rank = rank,
                       .caused_wait_s = ls_time_s_from_ps (caused_ps) / steps,
                       .slowdown = before > 0 ? own_ps (with, place) / before : 0};
-    out->caused_wait_s += row.caused_wait_s;
     if (caused_ps > 0)
       insert (out, row);
   }
+  out->caused_wait_s = (double) all_ps / (double) LS_PS_PER_S / steps;
   for (guint i = 0; i < out->n_ranks; i++)
     out->ranks[i].caused_share = out->ranks[i].caused_wait_s / out->caused_wait_s;
 }

@@ -165,6 +165,14 @@ static char *compare_rank (const Side *all, const Side *folded, guint rank) {
       ls_engine_flops (a, rank), ls_engine_flops (b, place));
 }
 
+/* Whom they are charged to may differ among equals; their sum does not. */
+static LsInt128 all_waits_ps (LsSimulation *simulation) {
+  LsInt128 sum_ps = 0;
+  for (guint place = 0; place < ls_simulation_n_places (simulation); place++)
+    sum_ps += ls_engine_all_caused_wait_ps (ls_simulation_engine (simulation), place);
+  return sum_ps;
+}
+
 /* The summary but for what counts events and the wall clock, and for the names of resources that held
  * transfers down: of those that are alike, a folded run has one. */
 static char *lasting (LsSimulation *simulation, gboolean names) {
@@ -213,6 +221,10 @@ static FoldResult compare_ways (const FoldCase *test, gboolean folds) {
   result.folded_events = ls_engine_n_events (ls_simulation_engine (folded.simulation));
   for (guint rank = 0; rank < job->n_ranks && result.differs == NULL; rank++)
     result.differs = compare_rank (&all, &folded, rank);
+  if (result.differs == NULL && all_waits_ps (all.simulation) != all_waits_ps (folded.simulation))
+    result.differs =
+        g_strdup_printf ("all waits: %g and %g ps", (double) all_waits_ps (all.simulation),
+                         (double) all_waits_ps (folded.simulation));
   g_autofree char *a = lasting (all.simulation, !folds);
   g_autofree char *b = lasting (folded.simulation, !folds);
   if (result.differs == NULL && !g_str_equal (a, b))
