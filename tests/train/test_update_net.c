@@ -29,6 +29,7 @@ static void run_text (Fixture *f, const char *text, const LsUpdateSink *sink, gp
                                        ls_config_later_keys,
                                        ls_cluster_keys,
                                        ls_model_keys,
+                                       ls_precision_keys,
                                        ls_workload_keys,
                                        ls_update_keys,
                                        NULL};
