@@ -25,14 +25,9 @@ typedef struct {
   "hop_latency: 0 s, efficiency: 100 %}}\n"
 
 static void run_text (Fixture *f, const char *text, const LsUpdateSink *sink, gpointer self) {
-  const LsConfigKey *const tables[] = {ls_config_keys,
-                                       ls_config_later_keys,
-                                       ls_cluster_keys,
-                                       ls_model_keys,
-                                       ls_precision_keys,
-                                       ls_workload_keys,
-                                       ls_update_keys,
-                                       NULL};
+  const LsConfigKey *const tables[] = {
+      ls_config_keys,    ls_config_later_keys, ls_cluster_keys, ls_model_keys,
+      ls_precision_keys, ls_workload_keys,     ls_update_keys,  NULL};
   g_autoptr (GError) error = NULL;
 
   f->schema = ls_config_schema_new (tables);
