@@ -168,19 +168,25 @@ static LsKernelCost flash_backward (const LsDevice *device, LsAttention attentio
 }
 
 /* Passes over the score matrix, in reads and writes of it, and their launches. Sources: Megatron-LM's unfused
- * path (mask, softmax, dropout; half a pass for the dropout mask's byte) and its fused softmax kernel. */
+ * path (mask, softmax, dropout; half a pass for the dropout mask's byte) and its fused softmax kernels: of a causal square
+ * the kernel reads what the mask keeps, scores forward, gradients and weights backward, and writes whole rows
+ * (megatron/fused_kernels/scaled_upper_triang_masked_softmax.h: local_seq). */
 typedef struct {
   double passes;
   int kernels;
 } ScorePasses;
 
-static ScorePasses score_passes (LsAttention attention, gboolean dropout, LsPass pass) {
-  ScorePasses sum = {.passes = pass == LS_PASS_FORWARD ? 2 : 3, .kernels = 1};
+static ScorePasses score_passes (LsAttention attention, const LsAttentionShape *shape,
+                                 LsPass pass) {
+  const gboolean triangle = attention == LS_ATTENTION_FUSED_SOFTMAX && shape->causal &&
+                            !windowed (shape) && shape->query_length == shape->kv_length;
+  const double read = triangle ? kept_share (shape) : 1;
+  ScorePasses sum = {.passes = 1 + (pass == LS_PASS_FORWARD ? read : 2 * read), .kernels = 1};
   if (attention == LS_ATTENTION_UNFUSED) {
     sum.passes += 2;
     sum.kernels += 1;
   }
-  if (dropout) {
+  if (shape->dropout) {
     sum.passes += 2.5;
     sum.kernels += 1;
   }
@@ -212,13 +218,15 @@ static double plain_bytes (const LsAttentionShape *shape, LsPass pass) {
 /* Softmax and what belongs to it. */
 static LsKernelCost softmax_cost (const LsDevice *device, LsAttention attention,
                                   const LsAttentionShape *shape, LsPass pass, double elements) {
-  ScorePasses passes = score_passes (attention, shape->dropout, pass);
+  LsAttentionShape bare = *shape;
+  ScorePasses passes = score_passes (attention, shape, pass);
   double bytes = ls_format_bytes (shape->format) * passes.passes;
 
+  bare.dropout = FALSE;
   if (shape->plain_softmax) {
-    const ScorePasses fused = score_passes (LS_ATTENTION_FUSED_SOFTMAX, FALSE, pass);
+    const ScorePasses fused = score_passes (LS_ATTENTION_FUSED_SOFTMAX, &bare, pass);
 
-    passes = score_passes (LS_ATTENTION_FUSED_SOFTMAX, shape->dropout, pass);
+    passes = score_passes (LS_ATTENTION_FUSED_SOFTMAX, shape, pass);
     bytes = ls_format_bytes (shape->format) * (passes.passes - fused.passes) +
             plain_bytes (shape, pass);
     passes.kernels += PLAIN_KERNELS - fused.kernels;
