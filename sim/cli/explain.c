@@ -189,8 +189,10 @@ static int explain (LsCli *cli, const char *path, GError **error) {
     return 2;
   }
   scenario = stored_scenario (cli, database, error);
-  if (!scenario || !choose_job (x, cli, scenario, error) || !ls_explain_path (x, database, error))
+  if (!scenario || !choose_job (x, cli, scenario, error))
     return 2;
+  if (!ls_explain_path (x, database, error))
+    return ls_interrupt_requested () ? 130 : 2;
   x->name = ls_trace_database_text (database, "SELECT value FROM run WHERE key = 'name'", NULL);
   if (x->name == NULL)
     x->name = g_path_get_basename (file);

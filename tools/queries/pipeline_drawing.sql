@@ -1,7 +1,7 @@
 -- What does each stage of the pipeline do when, as one line of text per device?
 -- Parameters:
 --   :step    which step (default: the last that was traced)
---   :width   characters per line (default: 4 for each micro-batch and stage, from 100 to 1000)
+--   :width   characters per line, 100000 at most (default: 4 for each micro-batch and stage, from 100 to 1000)
 --   :dp      replica (default: 0); the first tensor rank of each stage is drawn
 -- Reading: a digit is a forward of that micro-batch, a small letter its backward (a for micro-batch 0), a
 -- capital letter its weight gradients; a micro-batch above 9 is drawn by its last digit; a dot is idle time
@@ -10,7 +10,7 @@
 WITH RECURSIVE
   s(step) AS (SELECT coalesce(:step, (SELECT max(step) FROM step))),
   w(width) AS (
-    SELECT coalesce(:width, max(100, min(1000, 4 * (1 + max(coalesce(e.microbatch, 0)) + (SELECT 1 + coalesce(max(pp), 0) FROM rank)))))
+    SELECT CAST(min(100000, coalesce(:width, max(100, min(1000, 4 * (1 + max(coalesce(e.microbatch, 0)) + (SELECT 1 + coalesce(max(pp), 0) FROM rank)))))) AS INTEGER)
     FROM event e, s WHERE e.step = s.step),
   window(t0, t1) AS (SELECT min(e.start_ns), max(e.end_ns) FROM event e, s WHERE e.step = s.step),
   bin(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM bin, w WHERE i + 1 < w.width),
