@@ -158,7 +158,7 @@ static void start_meeting (LsEngine *e, guint32 number) {
   LsRankState *last = ls_rank_at (e, group->last_rank);
   last->caused_wait_ps += (gint64) waited;
   /* The group stands for as many as those that are like the last fill. */
-  last->all_caused_ps += waited * last->n_alike / ls_group_count (group, group->last_member);
+  last->all_caused_ps += waited * (last->n_alike / ls_group_count (group, group->last_member));
   if (group->size == 1) {
     end_meeting (e, number, NULL);
     return;
