@@ -100,7 +100,8 @@ static gboolean read_integer (const LsConfigKey *row, const char *text, double *
   if (!read_plain_number (row, text, number, error))
     return FALSE;
   if (fabs (*number) > INTEGER_MAX)
-    return refuse (row, error, text, "is too large");
+    return refuse (row, error, text,
+                   row->maximum > 0 ? "is too large" : "is beyond 9007199254740992 (2^53)");
   if (*number != floor (*number))
     return refuse (row, error, text, "is not whole");
   return check_range (row, text, *number, error);

@@ -118,7 +118,7 @@ static const LsSoftware generations[] = {
      .host_launch_s = FITTED (
          42e-6,
          "train_vtrain_a100.csv, rows vtrain-single-* of hidden size 1024 and micro-batch 1, "
-         "which the host bounds: their mean error is -1 % (+15 % with 50 us, -13 % with 36)"),
+         "which the host bounds: their mean error is -2 % (+14 % with 50 us, -14 % with 36)"),
      .host_step_s = FITTED (0, VTRAIN_STEP),
      .attention = LS_ATTENTION_FUSED_SOFTMAX,
      .fused_bias_gelu = TRUE,

@@ -47,9 +47,8 @@ typedef struct {
   LsSourced
       flash_forward[LS_N_ATTENTIONS]; /* flash kernels: long-sequence rate / dense 16-bit peak */
   LsSourced flash_backward[LS_N_ATTENTIONS]; /* 0 where that kernel does not run */
-  LsSourced
-      flash_narrow_forward; /* FLASH3 on 8-bit queries, keys and values / on 16-bit ones; 0: */
-  LsSourced flash_narrow_backward; /* has no such kernel */
+  /* Rate of FLASH3 on 8-bit queries, keys and values / on 16-bit ones; 0: it has no such kernel. */
+  LsSourced flash_narrow_forward, flash_narrow_backward;
   LsSourced flash_rows; /* queries that one SM takes at a time in a forward flash kernel; 0: 128 */
   /* Matrix units read the columns of 8-bit operands in place; else a transposed copy is made. source:
    * Transformer Engine documentation, "Performance Considerations" (Hopper transposes, Blackwell does

@@ -24,8 +24,8 @@ typedef struct {
   guint unit;          /* the next of them */
   guint forward_units; /* of the forward pass */
   gint64 live, gathered, reduced;
-  gint64
-      beside; /* of the operation before, which still runs: a collective behind the next kernel, a pair in pieces */
+  /* Of the operation before, which still runs: a collective behind the next kernel, a pair in pieces. */
+  gint64 beside;
   gint64 before;  /* gradients of the layer, or of the whole bucket, before this one */
   gint64 filling; /* gradients of the bucket that fills */
 } Walker;

@@ -48,8 +48,8 @@ typedef struct {
 typedef struct {
   guint devices, virtual_stages;
   gint64 microbatches;
-  gboolean
-      paired; /* 1F1B of one device, interleaved 1F1B: a forward and a backward begin and end together */
+  /* 1F1B of one device, interleaved 1F1B: a forward and a backward begin and end together. */
+  gboolean paired;
 } LsPipelineSize;
 
 typedef struct {

@@ -69,8 +69,8 @@ typedef struct {
   LsFormat forward;  /* inputs and weights */
   LsFormat gradient; /* gradients of outputs */
   LsFp8Recipe recipe;
-  gboolean
-      fused; /* the MLP's norm and activation scale what they write, or find its largest value */
+  /* The MLP's norm and activation scale what they write, or find its largest value. */
+  gboolean fused;
   gboolean gathered; /* parameters of linear maps travel in `forward` */
 } LsNarrow;
 

@@ -16,8 +16,9 @@ static const Wrong values[] = {
                               "number, more than 0\n"},
     {"parallel: {tensor: -1}", "2:31: error: workload.parallel.tensor: '-1' is negative; takes a "
                                "whole number, more than 0\n"},
-    {"parallel: {tensor: 1e300}", "2:31: error: workload.parallel.tensor: '1e300' is too large; "
-                                  "takes a whole number, more than 0\n"},
+    {"parallel: {tensor: 1e300}", "2:31: error: workload.parallel.tensor: '1e300' is beyond "
+                                  "9007199254740992 (2^53); takes a whole "
+                                  "number, more than 0\n"},
     {"parallel: {tensor: .nan}", "2:31: error: workload.parallel.tensor: '.nan' is not finite; "
                                  "takes a whole number, more than 0\n"},
     {"parallel: {tensor: [1]}",
