@@ -27,6 +27,7 @@ void ls_config_free (LsConfig *config) {
   g_hash_table_unref (config->no_effect);
   g_hash_table_unref (config->settled);
   g_tree_unref (config->defaults);
+  g_hash_table_unref (config->inert);
   g_free (config->redirect_from);
   g_free (config->redirect_to);
   g_free (config);

@@ -267,6 +267,7 @@ LsConfig *ls_config_builder_build (LsConfigBuilder *builder, LsConfigErrors *err
   config->no_effect = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   config->settled = ls_config_settled_table ();
   config->defaults = g_tree_new_full (compare_paths, NULL, g_free, NULL);
+  config->inert = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   config->root = ls_config_node_new_map ((LsConfigPosition){NULL, 0, 0});
   complete = merge_layers (builder, builder->files, config, losses, errors);
   complete = merge_layers (builder, builder->options, config, losses, errors) && complete;

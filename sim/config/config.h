@@ -130,8 +130,8 @@ void ls_config_error_at (const LsConfig *config, LsConfigErrors *errors, const c
 void ls_config_warning_at (const LsConfig *config, LsConfigErrors *errors, const char *path,
                            const char *format, ...) G_GNUC_PRINTF (4, 5);
 
-/* The key has no effect for @reason: a warning if it was given, and its default is not shown among
- * the defaults that count, whether it was read before or not. */
+/* The key has no effect for @reason: a warning if it was given, and neither its default nor one below it is shown
+ * among the defaults that count, whether it was read before, is read later or never. */
 void ls_config_no_effect (LsConfig *config, const char *path, const char *reason);
 
 /* What a key that was left open (no default, or a word such as auto) came to in this scenario, and from where:

@@ -25,6 +25,8 @@ struct LsConfig {
   GHashTable *no_effect; /* LsConfigNode -> reason (owned), for ls_config_no_effect() */
   GHashTable *settled;   /* full path -> LsConfigSettled (owned), for ls_config_settled() */
   GTree *defaults;       /* full paths (owned) of keys not given whose default was read */
+  /* full paths (owned) of what was declared to have no effect while not given: no default there counts */
+  GHashTable *inert;
   gboolean readable;
   char *redirect_from, *redirect_to; /* ls_config_redirect(); NULL: none */
 };

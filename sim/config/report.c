@@ -70,11 +70,8 @@ void ls_config_no_effect (LsConfig *config, const char *path, const char *reason
   LS_REQUIRE (found.schema != NULL, "the schema has no key '%s'", path);
   if (found.node != NULL)
     g_hash_table_replace (config->no_effect, found.node, g_strdup (reason));
-  else {
-    g_autofree char *full = ls_config_full_path (config, path);
-
-    g_tree_remove (config->defaults, full);
-  }
+  else
+    g_hash_table_add (config->inert, ls_config_full_path (config, path));
 }
 
 static void settled_free (gpointer data) {
@@ -170,6 +167,12 @@ static void warn_entry (Unused *u, const LsConfigEntry *entry, const LsSchemaNod
       warn_map (u, entry->value, child);
     if (entry->value->kind == LS_CONFIG_NODE_LIST && ls_schema_star (child) != NULL)
       warn_items (u, entry->value, ls_schema_star (child));
+    return;
+  }
+  /* A map with one key has no better reason than the key. */
+  if (reason == NULL && when == NULL && !is_opaque (child->row) &&
+      entry->value->kind == LS_CONFIG_NODE_MAP && entry->value->entries->len == 1) {
+    warn_map (u, entry->value, child);
     return;
   }
   ls_config_errors_add (u->errors, LS_CONFIG_FAULT_WARNING, entry->position,

@@ -60,20 +60,34 @@ static void put_default (LsConfigNode *root, const LsSchemaNode *schema, const c
 }
 
 typedef struct {
+  const LsConfig *config;
   LsConfigNode *root;
-  const LsSchemaNode *schema;
 } Defaults;
+
+/* Was the key, or a map that holds it, declared to have no effect? Given, it would be warned about. */
+static gboolean is_inert (const LsConfig *config, const char *path) {
+  g_autofree char *outer = g_strdup (path);
+
+  for (char *dot = outer; dot != NULL; dot = strrchr (outer, '.')) {
+    if (dot != outer)
+      *dot = 0;
+    if (g_hash_table_contains (config->inert, outer))
+      return TRUE;
+  }
+  return FALSE;
+}
 
 static gboolean put_one (gpointer path, gpointer unused, gpointer data) {
   Defaults *defaults = data;
 
   (void) unused;
-  put_default (defaults->root, defaults->schema, path);
+  if (!is_inert (defaults->config, path))
+    put_default (defaults->root, ls_schema_root (defaults->config->schema), path);
   return FALSE;
 }
 
 LsConfigNode *ls_config_with_defaults (const LsConfig *config) {
-  Defaults defaults = {ls_config_node_copy (config->root), ls_schema_root (config->schema)};
+  Defaults defaults = {config, ls_config_node_copy (config->root)};
 
   g_tree_foreach (config->defaults, put_one, &defaults);
   return defaults.root;

@@ -73,10 +73,9 @@ static void check_adapters (LsClusterReader *reader) {
     if (nodes > 1)
       warn_uneven (reader, group, base);
   }
-  if (nodes == 1 && !ls_config_has (reader->config, "cluster.storage") &&
-      ls_config_has (reader->config, "cluster.fabrics"))
-    ls_config_warning_at (reader->config, reader->errors, "cluster.fabrics",
-                          "no effect: one node and no shared storage use no fabric");
+  if (nodes == 1 && !ls_config_has (reader->config, "cluster.storage"))
+    ls_config_no_effect (reader->config, "cluster.fabrics",
+                         "one node and no shared storage use no fabric");
 }
 
 static void read_storage (LsClusterReader *reader, LsStorageSpec *storage) {

@@ -172,6 +172,28 @@ static void read_torus (LsClusterReader *reader, const char *base, LsNodeSpec *n
                          product, node->gpus, node->gpus));
 }
 
+/* Accelerators that have links to their like, in a node that says nothing of them (instances of MIG use none): what a preset with the same part
+ * does is the line to write. A bridge joins pairs only, so that a node of such cards is one over PCIe as it stands. */
+static void warn_unjoined (LsClusterReader *reader, const char *base, const LsNodeSpec *node) {
+  const LsAccelerator *gpu = node->gpu;
+  const LsNode *like = NULL;
+  g_autofree char *path = ls_cluster_read_key (base, "gpu");
+  if (node->joint != LS_JOINT_NONE || node->gpus < 2 || gpu->link == NULL || gpu->link_is_bridge ||
+      ls_cluster_read_has (reader, base, "intra.kind") ||
+      ls_cluster_read_has (reader, base, "mig") || !ls_config_has (reader->config, path))
+    return;
+  for (guint i = 0; i < ls_node_count () && like == NULL; i++)
+    if (g_str_equal (ls_node_get (i)->gpu, gpu->name))
+      like = ls_node_get (i);
+  ls_config_warning_at (
+      reader->config, reader->errors, path,
+      "%u %s are joined over PCIe: the node does not say how their %s is wired; write intra: %s%s%s"
+      "%s, or intra: pcie when PCIe is meant",
+      node->gpus, gpu->name, gpu->link, like != NULL ? ls_joint_name (like->joint) : "switch",
+      like != NULL ? " (as node preset " : "", like != NULL ? like->name : "",
+      like != NULL ? ")" : "");
+}
+
 static void read_intra (LsClusterReader *reader, const char *base, LsNodeSpec *node) {
   const char *kind = ls_cluster_read_text (reader, base, "intra.kind");
   g_autofree char *in_network = ls_cluster_read_key (base, "intra.in_network");
@@ -185,6 +207,7 @@ static void read_intra (LsClusterReader *reader, const char *base, LsNodeSpec *n
   }
   if (kind != NULL)
     node->joint = (LsJoint) ls_cluster_read_index_of (kind, joint_word, LS_N_JOINTS);
+  warn_unjoined (reader, base, node);
   read_torus (reader, base, node);
   if (node->joint == LS_JOINT_CUBE_MESH && node->gpus != 8)
     ls_cluster_read_fault (reader, base, "intra.kind",

@@ -288,7 +288,7 @@ static void set_shape (Graph *graph, Node *node) {
     element_fault (graph, node, NULL, "out is missing; give the channels or features it makes");
   else if (makes)
     e->out_channels = ls_config_get_int (graph->config, out);
-  else if (ls_config_has (graph->config, out))
+  else
     ls_config_no_effect (graph->config, out, "this kind keeps the channels of its input");
   if (e->kind == LS_ELEMENT_CONVOLUTION &&
       (e->in_channels % e->groups != 0 || e->out_channels % e->groups != 0))

@@ -29,8 +29,7 @@ static void mark_unused (LsWorkloadReader *r) {
       M "elements"};
 
   for (guint i = 0; i < G_N_ELEMENTS (maps); i++)
-    if (ls_reader_has (r, maps[i]))
-      ls_reader_no_effect (r, maps[i], "a traffic job moves bytes and trains nothing");
+    ls_reader_no_effect (r, maps[i], "a traffic job moves bytes and trains nothing");
 }
 
 static void read_pattern (LsWorkloadReader *r, LsTraffic *traffic) {
@@ -125,8 +124,7 @@ static void read_steps (LsWorkloadReader *r) {
     return;
   }
   w->steps = ls_config_get_int (r->config, M "repeat");
-  if (ls_reader_has (r, W "stop.steps"))
-    ls_reader_no_effect (r, W "stop.steps", "model.repeat says how often");
+  ls_reader_no_effect (r, W "stop.steps", "model.repeat says how often");
 }
 
 LsWorkload *ls_traffic_workload_new (LsConfig *config, const LsCluster *cluster, guint64 seed,

@@ -174,7 +174,7 @@ static void check_needs (LsWorkloadReader *r) {
     plan->spec.shards = 1;
     plan->n_server_nodes = 0;
   }
-  if (plan->spec.collective && ls_reader_has (r, U "reply"))
+  if (plan->spec.collective)
     ls_reader_no_effect (r, U "reply", "there are no servers");
   if (policy->needs == LS_NEEDS_PEERS && plan->spec.workers < 2)
     ls_reader_fault (r, U "policy", "%s needs two workers", policy->name);

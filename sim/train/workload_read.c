@@ -414,8 +414,7 @@ static void check_updates (LsWorkloadReader *r) {
   if (!w->update.active)
     return;
   for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
-    if (ls_reader_has (r, keys[i]))
-      ls_reader_no_effect (r, keys[i], "only with update.policy sync");
+    ls_reader_no_effect (r, keys[i], "only with update.policy sync");
   ls_distribution_clear (&w->documents);
   w->documents = (LsDistribution){0};
   w->evaluation.every = w->logging.every = 0;

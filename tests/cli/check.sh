@@ -233,6 +233,24 @@ run 2 check adapted.yaml --set workload.model.lora.alph=32
 says err "did you mean 'alpha'?"
 run 3 check "$SOURCE_DIR/workloads/parallel/context-overlap.yaml" --set workload.parallel.context=1 --set workload.batch.global=16
 says err "workload.parallel.context_overlap has no effect here"
+# A node of one's own from a part with links of its own says how they are wired, or that PCIe is meant; what is written of
+# the warning is the preset's network.
+cat >own.yaml <<'END'
+lockstep: 1
+cluster: {nodes: 1, node: {gpu: h100-sxm-80gb, gpus: 8}}
+workload: {model: gpt2-xl, batch: {global: 8}}
+END
+run 0 check own.yaml
+says err "own.yaml:2:33: warning: cluster.groups.main.node.gpu: 8 h100-sxm-80gb are joined over PCIe"
+says err "write intra: switch (as node preset dgx-h100), or intra: pcie when PCIe is meant"
+run 0 run own.yaml --trace none
+says err "own.yaml:2:33: warning: cluster.groups.main.node.gpu: 8 h100-sxm-80gb are joined over PCIe"
+for wired in cluster.node.intra=switch cluster.node.intra=pcie cluster.node.gpus=1 cluster.node.gpu=l40s cluster.node.gpu=a40-48gb; do
+  run 0 check own.yaml --set "$wired"
+  if grep "joined over PCIe" err >said; then fail "$wired still warns: $(cat said)"; fi
+done
+run 3 check own.yaml --set cluster.node.gpu=v100-sxm-32gb --set workload.precision.compute=fp16
+says err "write intra: cube-mesh (as node preset dgx-1-v100)"
 # Scenarios that ship without a cluster or a workload say in their first lines what goes in front.
 find "$SOURCE_DIR/workloads" -name '*.yaml' | while read -r file; do
   "$LOCKSTEP" check "$file" >out 2>err && continue

@@ -1,5 +1,6 @@
 #!/bin/sh
-# No shipped scenario warns: each as its head says to run it (over its topology), each case of a study, each topology.
+# No shipped scenario warns: each as its head says to run it (over its topology), each case of a study, each topology;
+# nor does any when it is written with all its defaults and read back.
 # shellcheck source=tests/cli/lib/common.sh
 . "$SOURCE_DIR/tests/cli/lib/common.sh"
 
@@ -20,6 +21,16 @@ quiet() {
   if grep 'warning:' err | grep -v "$drops" >said; then fail "$name warns: $(head -n 1 said)"; fi
 }
 
+# reads_back NAME FILE...: so does the resolved scenario, which is of the same verdict.
+reads_back() {
+  name=$1
+  shift
+  "$LOCKSTEP" check "$@" >whole 2>/dev/null </dev/null
+  "$LOCKSTEP" check "$@" --resolved >resolved.yaml 2>/dev/null </dev/null
+  quiet "$name, resolved," resolved.yaml
+  cmp -s whole out || fail "$name means something else when it is resolved and read back: $(diff whole out)"
+}
+
 cd "$SOURCE_DIR" || exit 1
 ln -s "$SOURCE_DIR/topologies" "$SOURCE_DIR/workloads" "$scratch"
 cd "$scratch" || exit 1
@@ -33,6 +44,8 @@ for file in $(find -L workloads -name '*.yaml' | LC_ALL=C sort); do
   esac
   # shellcheck disable=SC2086 # a list of names
   quiet "$file" $files
+  # shellcheck disable=SC2086
+  reads_back "$file" $files
   n=$((n + 1))
 done
 [ "$n" -ge 70 ] || fail "only $n scenarios were found"
