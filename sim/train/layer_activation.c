@@ -36,8 +36,7 @@ static void keep_input (const LsBlock *k, LsLayerOp *op, gint64 elements) {
     op->saved_input_bytes = op->saved_bytes = ls_layer_bytes (&k->b, elements);
 }
 
-/* Do the products of experts activate what they made and scale it? */
-static gboolean is_in_product (const LsBlock *k) {
+gboolean ls_block_activates_in_product (const LsBlock *k) {
   return k->routed && k->t->gated && k->b.narrow && k->b.narrow_forward == LS_FORMAT_MXFP8 &&
          k->b.workload->precision.narrow.fused;
 }
@@ -49,7 +48,7 @@ static LsLayerOp *add_in_product (LsBlock *k, const char *name) {
 
 /* The pass that makes the input of the map down, of a dense MLP fused with its scaling. */
 static LsLayerOp *activate (LsBlock *k, const char *name, gint64 elements, int reads) {
-  if (is_in_product (k))
+  if (ls_block_activates_in_product (k))
     return add_in_product (k, name);
   return k->routed || ls_lora_has (&k->t->lora, LS_LORA_FC2)
              ? ls_layer_add_pass (&k->b, name, elements, reads, 1)
@@ -59,7 +58,7 @@ static LsLayerOp *activate (LsBlock *k, const char *name, gint64 elements, int r
 /* The pass that makes the gradient of what the map up made. */
 static LsLayerOp *activate_grad (LsBlock *k, const char *name, gint64 elements, int reads,
                                  int writes) {
-  if (is_in_product (k) && !k->t->biases)
+  if (ls_block_activates_in_product (k) && !k->t->biases)
     return add_in_product (k, name);
   return k->routed || k->t->biases || ls_lora_has (&k->t->lora, LS_LORA_FC1)
              ? ls_layer_add_pass (&k->b, name, elements, reads, writes)
@@ -86,6 +85,13 @@ void ls_block_activation (LsBlock *k) {
   convert_input (k, k->t->gated ? 2 * elements : elements, TRUE);
 }
 
+/* Of experts: a part of the product for the weights' gradient, or of the pass that scales what is multiplied.
+ * source: TransformerEngine 2, pytorch/module/grouped_linear.py (use_bias of the products; bgrad_quantize). */
+static gboolean bias_gradient_in_product (const LsBlock *k) {
+  return k->routed && k->b.workload->software->fused_bias_gradient &&
+         !ls_block_activates_in_product (k);
+}
+
 void ls_block_activation_grad (LsBlock *k) {
   const LsSoftware *software = k->b.workload->software;
   const gint64 elements = k->b.tokens * k->f;
@@ -103,6 +109,6 @@ void ls_block_activation_grad (LsBlock *k) {
     op = activate_grad (k, "gelu_grad", elements, 2, 1);
   }
   op->workspace_bytes = ls_layer_bytes (&k->b, (k->t->gated ? 3 : 2) * elements);
-  if (k->t->biases)
+  if (k->t->biases && !bias_gradient_in_product (k))
     ls_block_bias_gradient (k, "up_bias_grad", (k->t->gated ? 2 : 1) * elements);
 }

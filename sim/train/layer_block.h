@@ -27,6 +27,9 @@ typedef struct {
 void ls_block_activation (LsBlock *block);
 void ls_block_activation_grad (LsBlock *block);
 
+/* Do the products of experts activate what they made and scale it? */
+gboolean ls_block_activates_in_product (const LsBlock *block);
+
 /* layer_experts.c: router, dispatch, routed experts and combine, between the norm and the sum. */
 void ls_block_experts (LsBlock *block);
 void ls_block_experts_grad (LsBlock *block);

@@ -16,6 +16,8 @@
  *             e (1 - prod (E - E/e - i) / (E - i), i < k) ranks of e when any k experts are as likely, and becomes
  *             rows for its experts there; on the way back what a rank's experts made of it is summed first. Rows are
  *             put in order at HybridEP's rates (hw/kernel_layers.c).
+ *             The bias of the second map is added behind it, times the weight of the row, expert by expert: n tensors
+ *             of h a row written, read and joined, in fp32 where weights are (add_bias).
  *             Kept: the norm's output n h and scores n E (fp32, and a byte of the choice); rows at the
  *             experts n k x h; input of the activation and of the second map.
  *             source: Shazeer et al. 2017 (arXiv 1701.06538); Lepikhin et al. 2020 (GShard, arXiv 2006.16668);
@@ -179,6 +181,61 @@ static gint64 up_columns (const LsBlock *k, const Experts *x) {
   return k->t->gated ? 2 * x->width : x->width;
 }
 
+/* Bytes of a row's weight, and of what is multiplied with it: fused dispatchers take weights in fp32 only.
+ * source: Megatron-Core, transformer/moe/token_dispatcher.py ("DeepEP only supports float32 probs"). */
+static gint64 weight_bytes (const LsBlock *k) {
+  return orders_on_the_way (k->b.workload) ? 4 : k->b.element_bytes;
+}
+
+/* Of so many kernels for each expert, `bytes` of each value of their rows. */
+static void pass_by_expert (LsBlock *k, const Experts *x, const char *name, gint64 bytes,
+                            gint64 kernels) {
+  const gint64 values = x->routed * k->t->hidden;
+  const LsKernelCost one = ls_kernel_stream (&k->b.device, values * bytes / kernels,
+                                             2.0 * (double) values / (double) kernels);
+
+  ls_layer_add_kernel (&k->b, name, LS_KIND_ELEMENTWISE, ls_kernel_times (&one, kernels))
+      ->workspace_bytes = 2 * values * weight_bytes (k);
+}
+
+/* The bias of the map down, times the weight of the row: for each expert a product and a sum, then all joined and cast
+ * back; backward for each expert a cast, two products and a sum of each (for the bias and for the weights), the rest
+ * once. The kernel that activates in the product adds it in its own, and its gradients take one pass.
+ * source: Megatron-Core, transformer/moe/experts.py, TEGroupedMLP._apply_bias: torch.cat of t + b * p over the experts,
+ * .to (dtype); its backward is autograd's. */
+static void add_bias (LsBlock *k, const Experts *x) {
+  const gint64 e = k->b.element_bytes, w = weight_bytes (k);
+  const gboolean once = k->b.workload->software->compiled;
+
+  if (!k->t->biases || ls_block_activates_in_product (k))
+    return;
+  if (once) {
+    pass_by_expert (k, x, "experts_bias", 2 * e, 1);
+    return;
+  }
+  pass_by_expert (k, x, "experts_bias", w + (e + w + w), 2 * x->local);
+  pass_by_expert (k, x, "join_experts", 2 * w, 1);
+  if (w != e)
+    pass_by_expert (k, x, "join_experts", w + e, 1);
+}
+
+static void bias_grad (LsBlock *k, const Experts *x) {
+  const gint64 e = k->b.element_bytes, w = weight_bytes (k), cast = w != e ? w + e : 0;
+
+  if (!k->t->biases || k->b.frozen)
+    return;
+  if (k->b.workload->software->compiled || ls_block_activates_in_product (k)) {
+    pass_by_expert (k, x, "experts_bias_grad", e, 1);
+    return;
+  }
+  if (cast > 0)
+    pass_by_expert (k, x, "join_experts_grad", cast, 1);
+  pass_by_expert (k, x, "experts_bias_grad", cast + 2 * (2 * w + w), (cast > 0 ? 5 : 4) * x->local);
+  pass_by_expert (k, x, "join_experts_grad", 2 * e, 1);
+  ls_layer_add_accumulation (&k->b, "accumulate_vectors",
+                             x->local * (up_columns (k, x) + k->t->hidden), (int) (2 * x->local));
+}
+
 /* What was added since there were `first` operations follows the load of the experts: kernels, and the
  * all-to-alls, the first to the experts and the last back. */
 static void follow_load (const LsBlock *k, guint first) {
@@ -218,6 +275,7 @@ void ls_block_experts (LsBlock *k) {
   k->b.tokens = tokens;
   k->b.groups = 1;
   k->f = f;
+  add_bias (k, &x);
   sort_rows (k, &x, "sort_by_rank");
   spread (k, &x, "reduce_experts", LS_COLLECTIVE_REDUCE_SCATTER);
   unpermute (k, &x, "unpermute", FALSE);
@@ -267,6 +325,7 @@ void ls_block_experts_grad (LsBlock *k) {
   permute (k, &x, "unpermute_grad", TRUE);
   spread (k, &x, "gather_experts_grad", LS_COLLECTIVE_ALL_GATHER);
   sort_rows (k, &x, "sort_by_expert_grad");
+  bias_grad (k, &x);
   maps_grad (k, &x);
   sort_rows (k, &x, "sort_by_rank_grad");
   spread (k, &x, "reduce_experts_grad", LS_COLLECTIVE_REDUCE_SCATTER);

@@ -52,6 +52,26 @@ void ls_block_qkv_bias_grad (LsBlock *k) {
     ls_block_bias_gradient (k, "qkv_bias_grad", k->b.tokens * (k->q + 2 * k->kv));
 }
 
+/* Scaled (YaRN), which TransformerEngine's kernel does not do: of queries and of keys x cos + turned x sin, where
+ * "turned" negates one half and joins it with the other, and the sum is joined with what has no positions (nothing).
+ * In halves of the elements: a product, half a negation, a join, a product, a sum, a join; backward a product, half a
+ * negation, the gradients of the halves joined, a product, the sum of both, zeros for what has no positions and the
+ * sum with them. source: Megatron-Core, models/common/embeddings/rope_utils.py, apply_rotary_pos_emb (mscale != 1.0: "is
+ * not supported by TE's fused RoPE. Using unfused implementation.") and _apply_rotary_pos_emb_bshd; its backward is
+ * autograd's. Left out: tables of cosines and sines. */
+static void turn_scaled (LsBlock *k, const char *name) {
+  static const int forward[][2] = {{2, 2}, {1, 1}, {2, 2}, {2, 2}, {4, 2}, {2, 2}};
+  static const int backward[][2] = {{2, 2}, {1, 1}, {2, 2}, {2, 2}, {4, 2}, {0, 2}, {4, 2}};
+  const gboolean back = k->b.side == LS_SIDE_BACKWARD;
+  const int (*passes)[2] = back ? backward : forward;
+  const guint n = back ? G_N_ELEMENTS (backward) : G_N_ELEMENTS (forward);
+  const gint64 columns[] = {k->q, k->kv};
+
+  for (guint i = 0; i < 2 * n; i++)
+    ls_layer_add_pass (&k->b, name, k->b.tokens * columns[i / n] / 2, passes[i % n][0],
+                       passes[i % n][1]);
+}
+
 /* Rotary positions, or their gradient. Not fused: to fp32 (twice as wide), a complex product, and back.
  * source: torchtitan, models/llama/model.py, apply_rotary_emb. */
 void ls_block_turn (LsBlock *k, const char *name) {
@@ -60,6 +80,10 @@ void ls_block_turn (LsBlock *k, const char *name) {
 
   if (!k->t->rotary)
     return;
+  if (k->fused_rotary && k->t->yarn && !k->b.workload->software->compiled) {
+    turn_scaled (k, name);
+    return;
+  }
   if (k->fused_rotary)
     ls_layer_add_pass (&k->b, name, elements, 1, 1);
   for (guint i = 0; !k->fused_rotary && i < G_N_ELEMENTS (unfused); i++)

@@ -22,7 +22,7 @@ static const char *const model_kinds[] = {"transformer", "layers", "traffic", "t
 static const char *const none_word[] = {"none", NULL};
 static const char *const activations[] = {"gelu", "swiglu", NULL};
 static const char *const norms[] = {"layernorm", "rmsnorm", NULL};
-static const char *const positions[] = {"learned", "rotary", "none", NULL};
+static const char *const positions[] = {"learned", "rotary", "yarn", "none", NULL};
 static const char *const algorithms[] = {LS_COLLECTIVE_ALGORITHMS (NAME_OF) NULL};
 static const char *const patterns[] = {LS_TRAFFIC_PATTERNS (NAME_OF) NULL};
 static const char *const lora_targets[] = {LS_LORA_TARGETS (NAME_OF) NULL};
@@ -84,7 +84,9 @@ const LsConfigKey ls_model_keys[] = {
     {.path = MODEL "positions",
      .type = LS_CONFIG_WORD,
      .choices = positions,
-     .meaning = "how positions enter; of the preset, else learned"},
+     .meaning = "how positions enter (yarn: rotary, scaled, which Megatron-Core does not fuse); of "
+                "the preset, "
+                "else learned"},
     {.path = MODEL "tied_embeddings",
      .type = LS_CONFIG_BOOLEAN,
      .meaning = "embedding and output share one matrix; of the preset, else true"},

@@ -67,7 +67,8 @@ static void read_sizes (LsConfig *config, LsTransformer *t) {
   t->gated = is_word (config, "activation", "swiglu", t->gated);
   t->rms_norm = is_word (config, "norm", "rmsnorm", t->rms_norm);
   t->learned_positions = is_word (config, "positions", "learned", t->learned_positions);
-  t->rotary = is_word (config, "positions", "rotary", t->rotary);
+  t->yarn = is_word (config, "positions", "yarn", t->yarn);
+  t->rotary = is_word (config, "positions", "rotary", t->rotary) || t->yarn;
 }
 
 static LsModel *read_transformer (LsConfig *config, LsConfigErrors *errors) {

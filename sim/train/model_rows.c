@@ -74,7 +74,7 @@
   {                                                                                         \
     .layers = (l), .hidden = 2880, .heads = 64, .kv_heads = 8, .head_dim = 64, .ffn = 2880, \
     .vocab = 201088, .max_seq = 131072, .gated = TRUE, .rms_norm = TRUE, .rotary = TRUE,    \
-    .biases = TRUE, .causal = TRUE, .window = 128, .full_every = 2,                         \
+    .biases = TRUE, .causal = TRUE, .window = 128, .full_every = 2, .yarn = TRUE,           \
     .extra_parameters = (l) * ((e) + 64), .experts = {                                      \
       .count = (e),                                                                         \
       .top_k = 4,                                                                           \

@@ -58,8 +58,9 @@ typedef struct {
   gboolean tied_embeddings;
   gboolean learned_positions; /* else rotary or ALiBi: no parameters */
   gboolean rotary;            /* an extra elementwise pass over queries and keys */
-  gboolean biases;            /* of every linear map (and of LayerNorm) */
-  gboolean dropout;           /* hidden and attention dropout, with masks of one byte per element */
+  gboolean yarn;    /* ...whose cosines and sines are scaled (arXiv 2309.00071, section 3.4) */
+  gboolean biases;  /* of every linear map (and of LayerNorm) */
+  gboolean dropout; /* hidden and attention dropout, with masks of one byte per element */
   gboolean causal;
   gboolean qkv_biases;     /* of the map to queries, keys and values alone (Qwen) */
   gboolean qk_norm;        /* an RMSNorm over each head's queries and keys (Qwen 3) */

@@ -86,6 +86,10 @@ static void settle_sizes (LsWorkloadReader *r) {
     say_count (r, W "batch.seq_len", "model.max_seq", w->seq_len);
 }
 
+static const char *positions_word (const LsTransformer *t) {
+  return t->learned_positions ? "learned" : t->yarn ? "yarn" : t->rotary ? "rotary" : "none";
+}
+
 static void settle_model (LsWorkloadReader *r) {
   const LsModel *model = r->workload->model;
   const LsTransformer *t = &model->transformer;
@@ -129,7 +133,7 @@ static void settle_model (LsWorkloadReader *r) {
   say_count (r, M "experts.shared", together, t->experts.shared_ffn > 0 ? 1 : 0);
   say (r, M "activation", from, t->gated ? "swiglu" : "gelu");
   say (r, M "norm", from, t->rms_norm ? "rmsnorm" : "layernorm");
-  say (r, M "positions", from, t->learned_positions ? "learned" : t->rotary ? "rotary" : "none");
+  say (r, M "positions", from, positions_word (t));
   say_flag (r, M "qkv_biases", from, t->qkv_biases);
   say_flag (r, M "qk_norm", from, t->qk_norm);
   say_flag (r, M "embedding_norm", from, t->embedding_norm);

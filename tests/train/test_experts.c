@@ -95,6 +95,88 @@ START_TEST (all_to_alls_carry_k_rows_per_token)
 }
 END_TEST
 
+/* Bytes and kernels of the operations whose names begin so. */
+static gint64 bytes_of (const LsLayerOp *ops, guint n, const char *name, guint *kernels) {
+  gint64 bytes = 0;
+
+  *kernels = 0;
+  for (guint i = 0; i < n; i++)
+    if (!ops[i].is_collective && g_str_has_prefix (ops[i].name, name)) {
+      bytes += ops[i].cost.bytes;
+      *kernels += (guint) ops[i].cost.kernels;
+    }
+  return bytes;
+}
+
+START_TEST (biases_of_experts_are_added_one_by_one)
+/* Of 8 experts on e ranks each has 512 x 2 / 8 rows per rank. In bf16 a value costs a product (2 bytes written), a sum
+ * (2 + 2 + 2) and a join (2 + 2): 12 bytes, in 2 x 8/e + 1 kernels. With a fused dispatch weights are fp32: 4, 2 + 4 + 4,
+ * 4 + 4 and a cast of 4 + 2: 28. Backward 2 x (2 + 2 + 2) + 4 = 16, or 6 + 6 + 2 x 12 + 4 = 40. A compiler: one pass. */
+{
+  static const struct {
+    LsExpertDispatch dispatch;
+    const char *software;
+    gint64 forward, backward;
+    guint each, once;
+  } cases[] = {{LS_EXPERT_DISPATCH_ALL_TO_ALL, "megatron-bridge", 12, 16, 2, 1},
+               {LS_EXPERT_DISPATCH_FUSED, "megatron-bridge", 28, 40, 2, 2},
+               {LS_EXPERT_DISPATCH_FUSED, "pytorch-fsdp2", 4, 2, 0, 1}};
+  const gint64 values = SEQ * 2 * H;
+
+  for (guint biased = 0; biased < 2; biased++) {
+    g_autoptr (LsWorkload) w = new_workload (1, 8, 4, 0);
+    gint64 backward;
+    guint kernels;
+
+    w->model->transformer.biases = biased > 0;
+    w->expert_dispatch = cases[_i].dispatch;
+    w->software = ls_software_find (cases[_i].software, NULL);
+    g_autoptr (LsStage) stage = ls_stage_new (w, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
+    const LsLayerPlan *plan = expert_block (stage);
+    gint64 forward = bytes_of (plan->forward, plan->n_forward, "experts_bias", &kernels);
+
+    ck_assert_uint_eq (kernels, biased * MAX (2 * cases[_i].each, cases[_i].each > 0 ? 0u : 1u));
+    forward += bytes_of (plan->forward, plan->n_forward, "join_experts", &kernels);
+    ck_assert_uint_eq (kernels, cases[_i].each > 0 ? biased * cases[_i].once : 0);
+    backward = bytes_of (plan->backward, plan->n_backward, "experts_bias", &kernels) +
+               bytes_of (plan->backward, plan->n_backward, "join_experts", &kernels);
+    ck_assert_int_eq (forward, biased * cases[_i].forward * values);
+    ck_assert_int_eq (backward, biased * cases[_i].backward * values);
+  }
+}
+END_TEST
+
+START_TEST (scaled_rotary_positions_are_not_fused)
+/* Plain: queries and keys read and written, 4 bytes a value, each way. YaRN under Megatron-Core: six passes over either
+ * (2 + 1 + 2 + 2 + 3 + 2 values moved: 24 bytes) and back seven (2 + 1 + 2 + 2 + 3 + 1 + 3: 28). A compiler makes one. */
+{
+  static const struct {
+    const char *software;
+    gint64 forward, backward;
+    guint kernels;
+  } cases[] = {
+      {"megatron-bridge", 24, 28, 12}, {"megatron-core", 24, 28, 12}, {"pytorch-fsdp2", 4, 4, 1}};
+
+  for (guint yarn = 0; yarn < 2; yarn++) {
+    g_autoptr (LsWorkload) w = new_workload (1, 8, 4, 0);
+    guint kernels;
+
+    w->model->transformer.latent = (LsLatent){0};
+    w->model->transformer.yarn = yarn > 0;
+    w->software = ls_software_find (cases[_i].software, NULL);
+    g_autoptr (LsStage) stage = ls_stage_new (w, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
+    const LsLayerPlan *plan = expert_block (stage);
+    const gint64 values = SEQ * 2 * 8 * 48;
+
+    ck_assert_int_eq (bytes_of (plan->forward, plan->n_forward, "rotary", &kernels),
+                      values * (yarn > 0 ? cases[_i].forward : 4));
+    ck_assert_uint_eq (kernels, yarn > 0 ? cases[_i].kernels : 1);
+    ck_assert_int_eq (bytes_of (plan->backward, plan->n_backward, "rotary", &kernels),
+                      values * (yarn > 0 ? cases[_i].backward : 4));
+  }
+}
+END_TEST
+
 /* Mean number of ranks that hold a pair of different experts of 8, of e ranks, by counting all pairs. */
 static double ranks_of_pairs (gint64 e) {
   gint64 ranks = 0, pairs = 0;
@@ -538,6 +620,8 @@ END_TEST
 static void add_tests (TCase *tcase) {
   tcase_add_test (tcase, experts_in_mxfp8_activate_inside_products);
   tcase_add_loop_test (tcase, all_to_alls_carry_k_rows_per_token, 0, 6);
+  tcase_add_loop_test (tcase, biases_of_experts_are_added_one_by_one, 0, 3);
+  tcase_add_loop_test (tcase, scaled_rotary_positions_are_not_fused, 0, 3);
   tcase_add_test (tcase, a_waiting_host_never_helps);
   tcase_add_loop_test (tcase, fused_dispatch_sends_a_token_once_to_each_rank, 0, 3);
   tcase_add_test (tcase, embedding_tables_are_dealt_to_data_ranks);
