@@ -284,19 +284,3 @@ double ls_distribution_mean (const LsDistribution *d) {
 double ls_distribution_draw (const LsDistribution *d, gsl_rng *rng) {
   return d->kind->draw (d, rng);
 }
-
-char *ls_distribution_describe (const LsDistribution *d) {
-  GString *out = g_string_new (d->kind->name);
-
-  if (d->kind->from_file)
-    g_string_append_printf (out, " (%u samples)", d->n_samples);
-  for (guint i = 0; i < LS_DISTRIBUTION_PARAMETERS && d->kind->parameters[i].name != NULL; i++) {
-    const LsDistributionParameter *p = &d->kind->parameters[i];
-    LsDimension dimension = p->kind == LS_PARAMETER_TIME ? LS_DIMENSION_TIME : LS_DIMENSION_NONE;
-    g_autofree char *value = ls_quantity_format (V (i), dimension);
-    g_string_append_printf (out, "%s%s %s", i == 0 ? " (" : ", ", p->name, value);
-    if (i + 1 == LS_DISTRIBUTION_PARAMETERS || d->kind->parameters[i + 1].name == NULL)
-      g_string_append_c (out, ')');
-  }
-  return g_string_free (out, FALSE);
-}

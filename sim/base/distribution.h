@@ -72,7 +72,5 @@ char *ls_distribution_fault (const LsDistribution *distribution);
 
 double ls_distribution_mean (const LsDistribution *distribution);
 double ls_distribution_draw (const LsDistribution *distribution, gsl_rng *rng);
-/* "shifted-exponential (shift 1 s, mean 1 s)" (transfer full). */
-char *ls_distribution_describe (const LsDistribution *distribution);
 
 G_END_DECLS

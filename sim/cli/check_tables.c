@@ -9,7 +9,8 @@
 #include "train/recompute.h"
 #include "train/traffic.h"
 
-char *ls_plural (gint64 n, const char *noun) {
+/* "1 node", "3 nodes". (transfer full) */
+static char *plural (gint64 n, const char *noun) {
   return g_strdup_printf ("%" G_GINT64_FORMAT " %s%s", n, noun, n == 1 ? "" : "s");
 }
 
@@ -85,14 +86,14 @@ static void lora_card (GString *out, const LsWorkload *w) {
 void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
   const LsAccelerator *gpu = ls_cluster_gpu (scenario->cluster, 0);
-  g_autofree char *nodes = ls_plural (ls_cluster_n_nodes (scenario->cluster), "node");
+  g_autofree char *nodes = plural (ls_cluster_n_nodes (scenario->cluster), "node");
   if (w->traffic) {
     traffic_card (out, scenario, w);
     return;
   }
   g_autofree char *parameters =
       ls_quantity_format ((double) ls_model_parameters (w->model), LS_DIMENSION_COUNT);
-  g_autofree char *replicas = ls_plural (w->layout.data, "replica");
+  g_autofree char *replicas = plural (w->layout.data, "replica");
   g_autofree char *context =
       w->layout.context > 1 ? g_strdup_printf (" x context %u", w->layout.context) : g_strdup ("");
   g_autofree char *experts =

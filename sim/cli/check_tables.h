@@ -27,7 +27,4 @@ void ls_check_topology_json (LsJson *json, const LsScenario *scenario);
 char *ls_check_route (const LsScenario *scenario, const char *a, const char *b, gboolean json,
                       GError **error);
 
-/* "1 node", "3 nodes". (transfer full) */
-char *ls_plural (gint64 n, const char *noun);
-
 G_END_DECLS

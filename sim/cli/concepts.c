@@ -10,7 +10,14 @@
 #include "cli/interrupt.h"
 #include "cli/json.h"
 
-static const LsConcept concepts[] = {
+typedef struct {
+  const char *name, *title;
+  const char *files; /* of its scenarios, below workloads/ */
+  const char *claim, *holds;
+  void (*run) (LsConceptRun *run);
+} Concept;
+
+static const Concept concepts[] = {
     {"tensor-cores", "Tensor cores against vector units", "concepts/tensor-cores.yaml",
      "Matrix units are 8 times as fast as vector units on V100, 16 times on A100, 14.8 times on "
      "H100.",
@@ -106,14 +113,6 @@ static const LsConcept concepts[] = {
      ls_concept_resharding},
 };
 
-guint ls_concept_count (void) {
-  return G_N_ELEMENTS (concepts);
-}
-
-const LsConcept *ls_concept_get (guint i) {
-  return &concepts[i];
-}
-
 /* --- for the concepts --------------------------------------------------------------------------- */
 
 LsScenario *ls_concept_scenario (LsConceptRun *run, const char *file, const char *const *sets) {
@@ -208,7 +207,7 @@ static void append_folded (GString *out, const char *text) {
   g_string_append_c (out, '\n');
 }
 
-static void append_markdown (GString *out, const LsConcept *concept, const LsConceptRun *run) {
+static void append_markdown (GString *out, const Concept *concept, const LsConceptRun *run) {
   g_string_append_printf (out, "\n## %s\n\n", concept->title);
   append_folded (out, concept->claim);
   g_string_append (out, "\n| | textbook | simulated |\n|---|---|---|\n");
@@ -222,7 +221,7 @@ static void append_markdown (GString *out, const LsConcept *concept, const LsCon
   append_folded (out, holds);
 }
 
-static void append_text (GString *out, const LsConcept *concept, const LsConceptRun *run) {
+static void append_text (GString *out, const Concept *concept, const LsConceptRun *run) {
   int width = 0;
 
   for (guint i = 0; i < run->rows->len; i++)
@@ -239,7 +238,7 @@ static void append_text (GString *out, const LsConcept *concept, const LsConcept
   g_string_append_printf (out, "  When it holds: %s\n", concept->holds);
 }
 
-static void put_json (LsJson *json, const LsConcept *concept, const LsConceptRun *run) {
+static void put_json (LsJson *json, const Concept *concept, const LsConceptRun *run) {
   ls_json_open_object (json, NULL);
   ls_json_string (json, "name", concept->name);
   ls_json_string (json, "claim", concept->claim);
@@ -261,7 +260,7 @@ static void put_json (LsJson *json, const LsConcept *concept, const LsConceptRun
 }
 
 /* Runs one and appends it; FALSE: an error. *bad counts rows outside their limits. */
-static gboolean show (LsCli *cli, const LsConcept *concept, GString *out, LsJson *json, guint *bad,
+static gboolean show (LsCli *cli, const Concept *concept, GString *out, LsJson *json, guint *bad,
                       GError **error) {
   LsConceptRun run = {.rows = g_ptr_array_new_with_free_func (row_free)};
 

@@ -26,16 +26,6 @@ typedef struct {
   GError *error;   /* the first */
 } LsConceptRun;
 
-typedef struct {
-  const char *name, *title;
-  const char *files; /* of its scenarios, below workloads/ */
-  const char *claim, *holds;
-  void (*run) (LsConceptRun *run);
-} LsConcept;
-
-guint ls_concept_count (void);
-const LsConcept *ls_concept_get (guint i);
-
 /* For the functions of concepts: sets are "path=value", ended by NULL. Errors go to the run; then NULL. */
 LsScenario *ls_concept_scenario (LsConceptRun *run, const char *file, const char *const *sets);
 LsSummary *ls_concept_step (LsConceptRun *run, const char *file, const char *const *sets);

@@ -37,10 +37,6 @@ gboolean ls_config_is_readable (const LsConfig *config) {
   return config->readable;
 }
 
-const LsConfigSchema *ls_config_schema (const LsConfig *config) {
-  return config->schema;
-}
-
 static LsConfigNode *step (LsConfigNode *node, const char *segment, const LsConfigEntry **entry) {
   int index;
 

@@ -79,8 +79,6 @@ void ls_config_free (LsConfig *config);
  * to find faults of their own (unknown keys and "not yet" may still stand in the errors). */
 gboolean ls_config_is_readable (const LsConfig *config);
 
-const LsConfigSchema *ls_config_schema (const LsConfig *config);
-
 /* --- reading -------------------------------------------------------------------------------- */
 
 /* From now on @from and every path below it mean @to and what is below that ("workload" and

@@ -1,7 +1,5 @@
 /*
- * The schema as documents: tables of docs/scenario.md, JSON for `list keys`, completion.
- *
- * All walk the rows in the order of the tables, so the documents read as the tables do.
+ * The schema as a document: the tables of docs/scenario.md, with rows in the order of the tables in the code.
  */
 #include "config/document.h"
 #include "config/output.h"
@@ -105,97 +103,4 @@ char *ls_config_schema_markdown (const LsConfigSchema *schema) {
     g_hash_table_add (done, g_steal_pointer (&section));
   }
   return g_string_free (out, FALSE);
-}
-
-static void append_member (GString *out, const char *name, const char *value) {
-  g_string_append (out, ", ");
-  ls_config_json_key (out, name);
-  if (value != NULL)
-    ls_config_json_string (out, value);
-  else
-    g_string_append (out, "null");
-}
-
-static void append_row_json (GString *out, const LsConfigKey *row) {
-  g_autofree char *takes = ls_config_key_takes (row);
-
-  g_string_append_c (out, '{');
-  ls_config_json_key (out, "key");
-  ls_config_json_string (out, row->path);
-  append_member (out, "takes", takes);
-  append_member (out, "unit", ls_dimension_base_unit (row->dimension));
-  append_member (out, "default", row->default_text);
-  append_member (out, "meaning", row->meaning);
-  append_member (out, "source", row->source);
-  append_member (out, "when", row->when);
-  append_member (out, "short_for", row->type == LS_CONFIG_ALIAS ? row->alias : NULL);
-  append_member (out, "not_yet", row->later);
-  g_string_append_printf (out, ", \"needed\": %s}",
-                          row->flags & LS_CONFIG_REQUIRED ? "true" : "false");
-}
-
-char *ls_config_schema_json (const LsConfigSchema *schema, int indent) {
-  GString *out = g_string_new ("[");
-  gboolean first = TRUE;
-
-  for (guint i = 0; i < ls_config_schema_size (schema); i++) {
-    ls_config_json_next (out, indent, 1, &first);
-    append_row_json (out, ls_config_schema_row (schema, i));
-  }
-  ls_config_json_break (out, indent, 0);
-  g_string_append_c (out, ']');
-  return g_string_free (out, FALSE);
-}
-
-static int compare_paths (gconstpointer a, gconstpointer b) {
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
-/* Adds the paths of a row, with every `*` replaced by each name there is; `*` itself stays where
- * there is no config. */
-static void add_paths (GPtrArray *paths, const LsConfig *config, GString *path, char **segments) {
-  gsize length = path->len;
-  LsConfigFound found;
-
-  if (*segments == NULL) {
-    g_ptr_array_add (paths, g_strdup (path->str));
-    return;
-  }
-  if (strcmp (*segments, "*") != 0 || config == NULL) {
-    ls_config_path_append (path, *segments);
-    add_paths (paths, config, path, segments + 1);
-    g_string_truncate (path, length);
-    return;
-  }
-  found = ls_config_find (config, path->str);
-  for (guint i = 0;
-       found.node != NULL && found.node->entries != NULL && i < found.node->entries->len; i++) {
-    ls_config_path_append (path, ((const LsConfigEntry *) found.node->entries->pdata[i])->key);
-    add_paths (paths, config, path, segments + 1);
-    g_string_truncate (path, length);
-  }
-}
-
-char **ls_config_complete (const LsConfigSchema *schema, const LsConfig *config,
-                           const char *prefix) {
-  g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func (g_free);
-  GPtrArray *kept = g_ptr_array_new ();
-
-  for (guint i = 0; i < ls_config_schema_size (schema); i++) {
-    const LsConfigKey *row = ls_config_schema_row (schema, i);
-    g_auto (GStrv) segments = ls_config_path_split (row->path, NULL, NULL);
-    g_autoptr (GString) path = g_string_new (NULL);
-
-    if (row->later == NULL)
-      add_paths (all, config, path, segments);
-  }
-  g_ptr_array_sort (all, compare_paths);
-  for (guint i = 0; i < all->len; i++) {
-    gboolean repeated = i > 0 && strcmp (all->pdata[i], all->pdata[i - 1]) == 0;
-
-    if (!repeated && g_str_has_prefix (all->pdata[i], prefix))
-      g_ptr_array_add (kept, g_strdup (all->pdata[i]));
-  }
-  g_ptr_array_add (kept, NULL);
-  return (char **) g_ptr_array_free (kept, FALSE);
 }

@@ -41,10 +41,6 @@ typedef struct {
 /* @path with short forms replaced by what they stand for (transfer full). */
 char *ls_config_full_path (const LsConfig *config, const char *path);
 
-/* A copy of the document in which the defaults that were read stand as values without a position;
- * transfer full. */
-LsConfigNode *ls_config_with_defaults (const LsConfig *config);
-
 /* @path after ls_config_redirect() (transfer full). */
 char *ls_config_redirected (const LsConfig *config, const char *path);
 

@@ -33,11 +33,6 @@ char *ls_config_explain_json (const LsConfigSchema *schema, LsConfig *config, co
 /* The path of the key called @name that is nearest to the top, NULL when there is none. */
 char *ls_config_find_key (const LsConfigSchema *schema, const char *name);
 
-/* Full paths that start with @prefix, sorted, for completion (g_strfreev). With @config, `*` is
- * replaced by the names that it has. */
-char **ls_config_complete (const LsConfigSchema *schema, const LsConfig *config,
-                           const char *prefix);
-
 /* Keys whose values differ, defaults included: "path: A -> B" lines sorted by path; an absent
  * value is "(none)". Empty text when nothing differs. Values that mean the same ("1 GB", "1000
  * MB") do not differ. */
@@ -46,7 +41,5 @@ char *ls_config_diff_json (const LsConfig *a, const LsConfig *b, int indent);
 
 /* The tables of docs/scenario.md, one per top-level key. */
 char *ls_config_schema_markdown (const LsConfigSchema *schema);
-/* The same rows as a JSON array, for `list keys --json`. */
-char *ls_config_schema_json (const LsConfigSchema *schema, int indent);
 
 G_END_DECLS

@@ -49,7 +49,9 @@ static const char *wrapping_path (const LsSchemaNode *schema, const LsConfigNode
   return row->word;
 }
 
-LsConfigNode *ls_config_sugar_wrap (LsConfigNode *node, const LsSchemaNode *schema) {
+/* Wraps a scalar that stands where a map is wanted: "llama" becomes {preset: llama}. Returns @node
+ * itself when there is nothing to do (transfer full both ways). */
+static LsConfigNode *wrap (LsConfigNode *node, const LsSchemaNode *schema) {
   g_auto (GStrv) segments = NULL;
   const char *path;
 
@@ -150,7 +152,7 @@ static LsConfigEntry *enter (Expansion *x, LsConfigNode *map, const LsSchemaNode
     }
     return entry;
   }
-  entry->value = ls_config_sugar_wrap (entry->value, child);
+  entry->value = wrap (entry->value, child);
   if (entry->value->kind != LS_CONFIG_NODE_MAP) {
     refuse_twice (x, alias, path->str, entry->position);
     return NULL;
@@ -176,14 +178,14 @@ static void move_to_target (Expansion *x, LsConfigNode *map, const LsSchemaNode 
     map = entry->value;
   }
   schema = ls_schema_child (schema, segments[last]);
-  value = ls_config_sugar_wrap (g_steal_pointer (&value), schema);
+  value = wrap (g_steal_pointer (&value), schema);
   entry = ls_config_node_entry (map, segments[last]);
   if (entry == NULL) {
     entry = ls_config_node_put (map, segments[last], alias->position, g_steal_pointer (&value));
     entry->alias = g_strdup (alias->key);
     return;
   }
-  entry->value = ls_config_sugar_wrap (entry->value, schema);
+  entry->value = wrap (entry->value, schema);
   if (entry->value->kind == LS_CONFIG_NODE_MAP && value->kind == LS_CONFIG_NODE_MAP)
     join_maps (x, entry->value, value, alias, target);
   else
@@ -217,7 +219,7 @@ static void expand_entries (Expansion *x, LsConfigNode *map, const LsSchemaNode 
   for (guint i = 0; i < map->entries->len; i++) {
     LsConfigEntry *entry = map->entries->pdata[i];
 
-    entry->value = ls_config_sugar_wrap (entry->value, ls_schema_child (schema, entry->key));
+    entry->value = wrap (entry->value, ls_schema_child (schema, entry->key));
   }
   if (map->kind == LS_CONFIG_NODE_MAP)
     move_aliases (x, map, schema);

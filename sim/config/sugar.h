@@ -13,10 +13,6 @@ G_BEGIN_DECLS
 void ls_config_sugar_expand (LsConfigNode *root, const LsSchemaNode *schema,
                              LsConfigErrors *errors);
 
-/* Wraps a scalar that stands where a map is wanted: "llama" becomes {preset: llama}. Returns @node
- * itself when there is nothing to do (transfer full both ways). */
-LsConfigNode *ls_config_sugar_wrap (LsConfigNode *node, const LsSchemaNode *schema);
-
 /* The fault of a short form whose named map has other names: they are listed. */
 void ls_config_sugar_refuse_names (LsConfigErrors *errors, const LsConfigEntry *entry,
                                    const LsConfigNode *names, const char *map_path);

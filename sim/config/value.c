@@ -18,7 +18,8 @@
 /* More indexes than this in one key are a mistake, and would only cost memory. */
 #define INDEXES_MAX 4000000
 
-char *ls_config_suggestion (const char *word, const char *const *candidates) {
+/* "; did you mean 'x'?" or nothing (transfer full). */
+static char *suggestion_text (const char *word, const char *const *candidates) {
   const char *nearest = candidates != NULL ? ls_nearest (word, candidates) : NULL;
 
   return nearest != NULL ? g_strdup_printf ("; did you mean '%s'?", nearest) : g_strdup ("");
@@ -35,7 +36,7 @@ char *ls_config_enumerate (const char *const *words) {
 static gboolean refuse (const LsConfigKey *row, GError **error, const char *text,
                         const char *what) {
   g_autofree char *takes = ls_config_key_takes (row);
-  g_autofree char *suggestion = ls_config_suggestion (text, ls_config_key_choices (row));
+  g_autofree char *suggestion = suggestion_text (text, ls_config_key_choices (row));
 
   g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "'%s' %s; takes %s%s", text, what, takes,
                suggestion);

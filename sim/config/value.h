@@ -28,9 +28,6 @@ gboolean ls_config_value_check_default (const LsConfigKey *row, GError **error);
 gboolean ls_config_value_indexes (const LsConfigKey *row, const char *text, GArray *indexes,
                                   GError **error);
 
-/* "; did you mean 'x'?" or nothing (transfer full). */
-char *ls_config_suggestion (const char *word, const char *const *candidates);
-
 /* "a, b, c" (transfer full). */
 char *ls_config_enumerate (const char *const *words);
 

@@ -86,7 +86,9 @@ static gboolean put_one (gpointer path, gpointer unused, gpointer data) {
   return FALSE;
 }
 
-LsConfigNode *ls_config_with_defaults (const LsConfig *config) {
+/* A copy of the document in which the defaults that were read stand as values without a position;
+ * transfer full. */
+static LsConfigNode *with_defaults (const LsConfig *config) {
   Defaults defaults = {config, ls_config_node_copy (config->root)};
 
   g_tree_foreach (config->defaults, put_one, &defaults);
@@ -204,8 +206,7 @@ static void yaml_map (GString *out, const LsConfigNode *map, const LsSchemaNode 
 char *ls_config_to_yaml (const LsConfig *config, LsConfigWrite what) {
   GString *out = g_string_new (NULL);
   const LsSchemaNode *schema = ls_schema_root (config->schema);
-  g_autoptr (LsConfigNode) full =
-      what & LS_CONFIG_WRITE_DEFAULTS ? ls_config_with_defaults (config) : NULL;
+  g_autoptr (LsConfigNode) full = what & LS_CONFIG_WRITE_DEFAULTS ? with_defaults (config) : NULL;
 
   yaml_map (out, full != NULL ? full : config->root, schema, 0);
   if (out->len == 0)
@@ -266,8 +267,7 @@ static void json_value (GString *out, const LsConfigNode *node, const LsSchemaNo
 
 char *ls_config_to_json (const LsConfig *config, LsConfigWrite what, int indent) {
   GString *out = g_string_new (NULL);
-  g_autoptr (LsConfigNode) full =
-      what & LS_CONFIG_WRITE_DEFAULTS ? ls_config_with_defaults (config) : NULL;
+  g_autoptr (LsConfigNode) full = what & LS_CONFIG_WRITE_DEFAULTS ? with_defaults (config) : NULL;
 
   json_map (out, full != NULL ? full : config->root, ls_schema_root (config->schema), indent, 0);
   return g_string_free (out, FALSE);

@@ -41,7 +41,7 @@ LsHistory *ls_account_history (LsEngine *e, guint32 rank, guint stream, guint32 
                      ls_rank_at (e, rank)->first_stream + stream];
 }
 
-const LsHistory *ls_account_find (LsEngine *e, LsCause cause) {
+static const LsHistory *find_entry (LsEngine *e, LsCause cause) {
   if (cause.rank == LS_NO_RANK || cause.ordinal < 0)
     return NULL;
   ls_convoy_leaves_rank (e, cause.rank);
@@ -71,7 +71,7 @@ void ls_account_main_start (LsEngine *e, guint32 rank) {
   if (to_ps > since_ps)
     state->resumed_ps = to_ps;
   while (to_ps > since_ps) {
-    const LsHistory *entry = ls_account_find (e, cause);
+    const LsHistory *entry = find_entry (e, cause);
     if (!entry || (entry->end_ps > to_ps && !jumped)) {
       charge (state, forgotten, to_ps - since_ps);
       return;
@@ -95,7 +95,7 @@ void ls_account_main_start (LsEngine *e, guint32 rank) {
 
 guint8 ls_account_blame (LsEngine *e, LsCause cause, guint8 wait_part) {
   for (guint hops = 0; hops < LS_HISTORY; hops++) {
-    const LsHistory *entry = ls_account_find (e, cause);
+    const LsHistory *entry = find_entry (e, cause);
     if (!entry)
       return wait_part; /* a kernel, or nothing yet */
     if (entry->end_ps > entry->start_ps)

@@ -63,7 +63,7 @@ guint32 ls_activity_start (LsEngine *e, LsCachedTransfer *cached, LsOwnerKind ki
   return number;
 }
 
-void ls_activity_free (LsEngine *e, guint32 number) {
+static void free_activity (LsEngine *e, guint32 number) {
   ls_activity_at (e, number)->state = LS_ACTIVITY_FREE;
   g_array_append_val (e->free_activities, number);
 }
@@ -96,7 +96,7 @@ static void owner_ended (LsEngine *e, guint32 number) {
     ls_outside_ended (e, activity.owner);
     break;
   }
-  ls_activity_free (e, number);
+  free_activity (e, number);
 }
 
 /* Convoys on the links that the phase is going to load, and those of members at whose main streams
@@ -224,7 +224,7 @@ void ls_activity_drop (LsEngine *e, guint32 number) {
   } else if (activity->load.event != LS_EVENT_NONE) {
     ls_event_queue_cancel (e->queue, activity->load.event);
   }
-  ls_activity_free (e, number);
+  free_activity (e, number);
 }
 
 /* --- where nobody else is: convoy.c --- */

@@ -38,7 +38,7 @@ gboolean ls_engine_reschedule_timer (LsEngine *e, guint64 handle, gint64 at_ps) 
   return TRUE;
 }
 
-static LsDevice *device_of_resource (LsEngine *e, guint resource, guint32 *number) {
+static LsEngineDevice *device_of_resource (LsEngine *e, guint resource, guint32 *number) {
   for (guint32 d = 0; d < e->devices->len; d++)
     if (ls_device_at (e, d)->hbm == resource || ls_device_at (e, d)->sm == resource) {
       *number = d;
@@ -49,7 +49,7 @@ static LsDevice *device_of_resource (LsEngine *e, guint resource, guint32 *numbe
 
 void ls_engine_set_capacity (LsEngine *e, guint resource, double per_s) {
   guint32 number = LS_NONE;
-  LsDevice *device = device_of_resource (e, resource, &number);
+  LsEngineDevice *device = device_of_resource (e, resource, &number);
   if (device && device->sm == resource) {
     ls_engine_set_device_speed (e, number, per_s);
     return;
@@ -77,7 +77,7 @@ void ls_engine_set_capacity (LsEngine *e, guint resource, double per_s) {
 }
 
 void ls_engine_set_device_speed (LsEngine *e, guint number, double fraction) {
-  LsDevice *device = ls_device_at (e, number);
+  LsEngineDevice *device = ls_device_at (e, number);
   device->speed = ls_usage_from_double (fraction);
   LS_REQUIRE (device->speed <= LS_USAGE_ONE, "a device cannot be faster than nominal");
   ls_device_touch (e, number);

@@ -68,7 +68,7 @@ static gboolean device_is_free (const LsConvoy *convoy, guint32 resource) {
   guint32 number = g_array_index (e->resource_device, guint32, resource);
   if (number == LS_NONE)
     return TRUE;
-  const LsDevice *device = ls_device_at (e, number);
+  const LsEngineDevice *device = ls_device_at (e, number);
   return device->active->len == 0 && (device->convoy == 0 || device->convoy == convoy->number);
 }
 
@@ -102,7 +102,7 @@ gboolean ls_convoy_claim (LsConvoy *convoy, LsCachedTransfer *cached) {
 static gboolean claim_member (const LsConvoy *convoy, guint32 rank) {
   LsEngine *e = convoy->e;
   LsRankState *state = ls_rank_at (e, rank);
-  LsDevice *device = ls_device_at (e, state->device);
+  LsEngineDevice *device = ls_device_at (e, state->device);
   gint64 held = convoy->used[0]->transfer->sm_held;
   if (state->convoy != 0 || (device->convoy != 0 && device->convoy != convoy->number) ||
       device->speed != LS_USAGE_ONE || device->hbm_used != 0 || device->held != held ||

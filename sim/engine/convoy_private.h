@@ -24,10 +24,10 @@ typedef struct {
 /* What runs: a block of kernels on each member, or a collective of all of them. */
 typedef struct {
   gint64 start_ps, end_ps;
-  const LsOp *op;       /* the first kernel, or the collective */
-  const LsBlock *block; /* NULL: a collective */
-  guint32 n;            /* operations */
-  guint32 used;         /* collective: index in LsConvoy.used */
+  const LsOp *op;             /* the first kernel, or the collective */
+  const LsKernelBlock *block; /* NULL: a collective */
+  guint32 n;                  /* operations */
+  guint32 used;               /* collective: index in LsConvoy.used */
   guint8 blame;
 } LsLeg;
 

@@ -89,7 +89,7 @@ static gboolean next_block (const LsConvoy *convoy, LsLeg *leg, const LsInstruct
                             guint32 pc) {
   if (first->block == LS_NO_BLOCK)
     return FALSE;
-  const LsBlock *block = &convoy->program->blocks[first->block];
+  const LsKernelBlock *block = &convoy->program->blocks[first->block];
   if (block->varying || block->begin != pc || block->total_ps == 0 ||
       (instruction_at (convoy, 0, block->end - 1)->op.flags & LS_OP_MARK))
     return FALSE;
@@ -192,7 +192,7 @@ static void charge (LsWalk *walk, guint part, gint64 ps) {
 }
 
 static void block_ended (const LsConvoy *convoy, LsWalk *walk, const LsLeg *leg) {
-  const LsBlock *block = leg->block;
+  const LsKernelBlock *block = leg->block;
   const LsBlockMemory *memory = &convoy->program->memory[block->first_memory];
   for (guint32 i = 0; i < block->n_memory; i++)
     claim (&walk->memory, memory[i].kind, memory[i].bytes, leg->start_ps + memory[i].offset_ps);

@@ -12,7 +12,7 @@
  */
 #include "engine/engine_private.h"
 
-static LsBlock *block_of (LsEngine *e, guint32 rank, guint stream, guint32 pc) {
+static LsKernelBlock *block_of (LsEngine *e, guint32 rank, guint stream, guint32 pc) {
   const LsInstruction *instruction = ls_instruction_at (e, rank, stream, pc);
   return &ls_rank_at (e, rank)->program->blocks[instruction->block];
 }
@@ -29,7 +29,7 @@ static guint32 device_of (LsEngine *e, guint32 rank, const LsStream *st) {
 }
 
 void ls_device_touch (LsEngine *e, guint32 number) {
-  LsDevice *device = ls_device_at (e, number);
+  LsEngineDevice *device = ls_device_at (e, number);
   if (device->dirty)
     return;
   device->dirty = TRUE;
@@ -41,20 +41,20 @@ void ls_device_hold (LsEngine *e, guint32 rank, gint64 sm_held) {
   if (sm_held == 0 || number == LS_NONE)
     return;
   ls_convoy_leaves_rank (e, rank);
-  LsDevice *device = ls_device_at (e, number);
+  LsEngineDevice *device = ls_device_at (e, number);
   device->held += sm_held;
   if (device->active->len > 0)
     ls_device_touch (e, number);
 }
 
-static gint64 available_sm (const LsDevice *device) {
+static gint64 available_sm (const LsEngineDevice *device) {
   gint64 held = MIN (device->held, LS_USAGE_ONE / 2);
   if (device->speed == LS_USAGE_ONE)
     return LS_USAGE_ONE - held;
   return (gint64) (((LsInt128) (LS_USAGE_ONE - held) * device->speed) >> LS_USAGE_BITS);
 }
 
-static gint64 available_hbm (const LsDevice *device) {
+static gint64 available_hbm (const LsEngineDevice *device) {
   if (device->speed == 0)
     return 0; /* it stands still: nothing that loads memory runs either */
   if (device->hbm_used == 0 || device->hbm_rate == 0)
@@ -98,7 +98,7 @@ static void record_kernel (LsEngine *e, guint32 rank, guint stream, LsStream *st
                            gint64 end_ps) {
   gint64 ordinal = st->position + (st->run_pc - st->pc);
   gboolean first = st->run_pc == st->pc;
-  LsDevice *device = ls_device_at (e, device_of (e, rank, st));
+  LsEngineDevice *device = ls_device_at (e, device_of (e, rank, st));
   LsHistory span = {.ordinal = ordinal,
                     .ready_ps = st->kernel_start_ps,
                     .start_ps = st->kernel_start_ps,
@@ -275,7 +275,7 @@ static LsSharer sharer_of (LsEngine *e, LsStreamRef ref) {
                     .fixed = ended};
 }
 
-static void settle_shared (LsEngine *e, LsDevice *device, gint64 sm, gint64 hbm) {
+static void settle_shared (LsEngine *e, LsEngineDevice *device, gint64 sm, gint64 hbm) {
   const LsStreamRef *active = (const LsStreamRef *) (gconstpointer) device->active->data;
   guint n = device->active->len;
   g_array_set_size (e->sharers, n);
@@ -298,7 +298,7 @@ static void settle_shared (LsEngine *e, LsDevice *device, gint64 sm, gint64 hbm)
 
 void ls_device_settle (LsEngine *e) {
   for (guint i = 0; i < e->dirty_devices->len; i++) {
-    LsDevice *device = ls_device_at (e, g_array_index (e->dirty_devices, guint32, i));
+    LsEngineDevice *device = ls_device_at (e, g_array_index (e->dirty_devices, guint32, i));
     device->dirty = FALSE;
     if (device->active->len == 0)
       continue;
@@ -314,7 +314,7 @@ void ls_device_settle (LsEngine *e) {
 
 /* Adds what an undisturbed block did, from its sums. */
 static void account_pristine (LsEngine *e, guint32 rank, guint stream, LsStream *st,
-                              const LsBlock *block) {
+                              const LsKernelBlock *block) {
   LsRankState *state = ls_rank_at (e, rank);
   const LsBlockMemory *memory = &state->program->memory[block->first_memory];
   for (guint32 i = 0; i < block->n_memory; i++)
@@ -328,7 +328,7 @@ static void account_pristine (LsEngine *e, guint32 rank, guint stream, LsStream 
 
 static void leave_device (LsEngine *e, guint32 rank, guint stream, LsStream *st) {
   guint32 number = device_of (e, rank, st);
-  LsDevice *device = ls_device_at (e, number);
+  LsEngineDevice *device = ls_device_at (e, number);
   for (guint i = 0; i < device->active->len; i++) {
     LsStreamRef ref = g_array_index (device->active, LsStreamRef, i);
     if (ref.rank == rank && ref.stream == stream) {
@@ -402,7 +402,7 @@ void ls_device_start_block (LsEngine *e, guint32 rank, guint stream) {
   st->device_kind = instruction->op.kind == LS_OP_HOST;
   guint32 device = device_of (e, rank, st);
   LS_REQUIRE (device != LS_NONE, "rank %u runs a kernel without a device", rank);
-  LsDevice *place = ls_device_at (e, device);
+  LsEngineDevice *place = ls_device_at (e, device);
   if (G_UNLIKELY (place->convoy != 0))
     ls_convoy_dissolve (e, place->convoy);
   st->state = LS_STREAM_RUNNING;

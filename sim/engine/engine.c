@@ -37,7 +37,7 @@ static void clear_channel (gpointer data) {
 }
 
 static void clear_device (gpointer data) {
-  g_array_unref (((LsDevice *) data)->active);
+  g_array_unref (((LsEngineDevice *) data)->active);
 }
 
 static void clear_flight (gpointer data) {
@@ -60,7 +60,7 @@ LsEngine *ls_engine_new (void) {
   e->resource_per_s = array_of (sizeof (double), NULL);
   e->resource_device = array_of (sizeof (guint32), NULL);
   e->resource_carried = g_array_new (FALSE, FALSE, sizeof (LsInt128));
-  e->devices = array_of (sizeof (LsDevice), clear_device);
+  e->devices = array_of (sizeof (LsEngineDevice), clear_device);
   e->dirty_devices = array_of (sizeof (guint32), NULL);
   e->sharers = array_of (sizeof (LsSharer), NULL);
   e->ranks = g_array_new (FALSE, FALSE, sizeof (LsRankState));
@@ -75,7 +75,7 @@ LsEngine *ls_engine_new (void) {
   e->activities = array_of (sizeof (LsActivity), NULL);
   e->free_activities = array_of (sizeof (guint32), NULL);
   e->starting = array_of (sizeof (guint32), NULL);
-  e->places = array_of (sizeof (LsPlace), NULL);
+  e->places = array_of (sizeof (LsLightLoad), NULL);
   e->flights = array_of (sizeof (LsFlight), clear_flight);
   e->free_flights = array_of (sizeof (guint32), NULL);
   e->flights_to_go = array_of (sizeof (guint32), NULL);
@@ -139,9 +139,9 @@ void ls_engine_set_ample (LsEngine *e, guint resource) {
 guint ls_engine_add_device (LsEngine *e, const char *name, double memory_bytes_per_s) {
   g_autofree char *sm_name = name ? g_strdup_printf ("%s/sm", name) : NULL;
   g_autofree char *hbm_name = name ? g_strdup_printf ("%s/hbm", name) : NULL;
-  LsDevice device = {.hbm_rate = ls_rate_from_per_s (memory_bytes_per_s),
-                     .speed = LS_USAGE_ONE,
-                     .active = array_of (sizeof (LsStreamRef), NULL)};
+  LsEngineDevice device = {.hbm_rate = ls_rate_from_per_s (memory_bytes_per_s),
+                           .speed = LS_USAGE_ONE,
+                           .active = array_of (sizeof (LsStreamRef), NULL)};
   guint32 number = e->devices->len;
   device.sm = ls_engine_add_resource (e, sm_name, 1.0);
   device.hbm = ls_engine_add_resource (e, hbm_name, memory_bytes_per_s);
@@ -152,11 +152,11 @@ guint ls_engine_add_device (LsEngine *e, const char *name, double memory_bytes_p
 }
 
 guint ls_engine_device_sm (const LsEngine *e, guint device) {
-  return g_array_index (e->devices, LsDevice, device).sm;
+  return g_array_index (e->devices, LsEngineDevice, device).sm;
 }
 
 guint ls_engine_device_memory (const LsEngine *e, guint device) {
-  return g_array_index (e->devices, LsDevice, device).hbm;
+  return g_array_index (e->devices, LsEngineDevice, device).hbm;
 }
 
 guint ls_engine_add_rank (LsEngine *e, LsProgram *program, guint device, guint host_device) {

@@ -93,7 +93,6 @@ void ls_activity_go (LsEngine *e, guint32 activity);
 void ls_activity_latency_end (LsEngine *e, guint32 activity);
 void ls_activity_transfer_end (LsEngine *e, guint32 activity);
 void ls_activity_settle (LsEngine *e);
-void ls_activity_free (LsEngine *e, guint32 activity);
 void ls_activity_drop (LsEngine *e, guint32 activity);
 gint64 ls_activity_bytes (const LsActivity *activity);
 /* How long a group's transfer takes if its members only wait for it and its resources are its own; 0: it
@@ -129,7 +128,6 @@ gint64 ls_account_busy_ps (LsEngine *e, guint32 rank);
 void ls_account_ended (LsEngine *e, guint32 rank, guint stream, const LsHistory *entry);
 /* The k-th entry of a stream, modulo LS_HISTORY. */
 LsHistory *ls_account_history (LsEngine *e, guint32 rank, guint stream, guint32 k);
-const LsHistory *ls_account_find (LsEngine *e, LsCause cause);
 /* What a wait on `rank` that arrived because of `cause` is charged to. */
 guint8 ls_account_blame (LsEngine *e, LsCause cause, guint8 wait_part);
 void ls_account_memory (LsEngine *e, guint32 rank, guint kind, gint64 bytes, gint64 t_ps);

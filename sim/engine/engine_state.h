@@ -93,7 +93,7 @@ struct LsEngine {
   GArray *resource_per_s;   /* double */
   GArray *resource_device;  /* guint32: device whose memory it is */
   GArray *resource_carried; /* LsInt128: bytes x usage */
-  GArray *devices;          /* LsDevice */
+  GArray *devices;          /* LsEngineDevice */
   GArray *dirty_devices;    /* guint32 */
   GArray *sharers;          /* LsSharer, scratch of device.c */
   GArray *ranks;            /* LsRankState */
@@ -109,7 +109,7 @@ struct LsEngine {
   GArray *activities; /* LsActivity */
   GArray *free_activities;
   GArray *starting;             /* guint32 activities that begin to load at this instant */
-  GArray *places;               /* LsPlace by resource; none before messages */
+  GArray *places;               /* LsLightLoad by resource; none before messages */
   GArray *flights;              /* LsFlight */
   GArray *free_flights;         /* guint32 */
   GArray *flights_to_go;        /* guint32 flights that start, or begin to load, at this instant */
@@ -157,8 +157,8 @@ static inline LsStream *ls_stream_at (LsEngine *e, guint32 rank, guint stream) {
 static inline LsSlotEntry *ls_slot_at (LsEngine *e, const LsRankState *state, guint slot) {
   return &((LsSlotEntry *) (gpointer) e->slots->data)[state->first_slot + slot];
 }
-static inline LsDevice *ls_device_at (LsEngine *e, guint32 device) {
-  return &((LsDevice *) (gpointer) e->devices->data)[device];
+static inline LsEngineDevice *ls_device_at (LsEngine *e, guint32 device) {
+  return &((LsEngineDevice *) (gpointer) e->devices->data)[device];
 }
 static inline LsGroup *ls_group_at (LsEngine *e, guint32 group) {
   return &((LsGroup *) (gpointer) e->groups->data)[group];
@@ -173,8 +173,8 @@ static inline LsActivity *ls_activity_at (LsEngine *e, guint32 activity) {
 static inline LsFlight *ls_flight_at (LsEngine *e, guint32 flight) {
   return &((LsFlight *) (gpointer) e->flights->data)[flight];
 }
-static inline LsPlace *ls_place_at (LsEngine *e, guint32 resource) {
-  return &((LsPlace *) (gpointer) e->places->data)[resource];
+static inline LsLightLoad *ls_light_load_at (LsEngine *e, guint32 resource) {
+  return &((LsLightLoad *) (gpointer) e->places->data)[resource];
 }
 static inline LsMessage *ls_message_at (LsEngine *e, guint32 message) {
   return &((LsMessage *) (gpointer) e->messages->data)[message];

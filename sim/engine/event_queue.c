@@ -175,11 +175,7 @@ guint32 ls_event_queue_push (LsEventQueue *queue, gint64 time_ps, guint priority
 }
 
 gboolean ls_event_queue_is_empty (const LsEventQueue *queue) {
-  return ls_event_queue_length (queue) == 0;
-}
-
-guint ls_event_queue_length (const LsEventQueue *queue) {
-  return queue->length - (queue->hole ? 1 : 0);
+  return queue->length == (queue->hole ? 1 : 0);
 }
 
 gint64 ls_event_queue_peek_time (LsEventQueue *queue) {

@@ -32,7 +32,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsEventQueue, ls_event_queue_free)
 /* Returns a slot number > 0, valid until the event is popped or cancelled. */
 guint32 ls_event_queue_push (LsEventQueue *queue, gint64 time_ps, guint priority, LsEvent event);
 gboolean ls_event_queue_is_empty (const LsEventQueue *queue);
-guint ls_event_queue_length (const LsEventQueue *queue);
 /* Time of the next event; the queue is not empty. */
 gint64 ls_event_queue_peek_time (LsEventQueue *queue);
 /* Takes the next event; `freed_slot` was its slot and is free afterwards. */

@@ -41,7 +41,7 @@ void ls_flight_start (LsEngine *e, guint32 group, guint32 from, guint32 round,
 }
 
 void ls_flights_prepare (LsEngine *e) {
-  const LsPlace place = {.first = {LS_NONE, 0}};
+  const LsLightLoad place = {.first = {LS_NONE, 0}};
   while (e->places->len < e->resource_per_s->len)
     g_array_append_val (e->places, place);
 }
@@ -61,7 +61,7 @@ static gboolean try_light (LsEngine *e, guint32 number) {
     if (usage.resource >= e->places->len)
       return FALSE; /* added after the collective began */
     LsInt128 room =
-        ls_sharing_room (e->sharing, usage.resource) - ls_place_at (e, usage.resource)->light;
+        ls_sharing_room (e->sharing, usage.resource) - ls_light_load_at (e, usage.resource)->light;
     if (room < (LsInt128) flight->cap * usage.usage)
       return FALSE;
     guint32 device = device_of[usage.resource];
@@ -73,7 +73,7 @@ static gboolean try_light (LsEngine *e, guint32 number) {
     flight->links_size = flight->n_usages;
   }
   for (guint32 i = 0; i < flight->n_usages; i++) {
-    LsPlace *place = ls_place_at (e, flight->usages[i].resource);
+    LsLightLoad *place = ls_light_load_at (e, flight->usages[i].resource);
     const LsLightUse here = {number, i};
     place->light += (LsInt128) flight->cap * flight->usages[i].usage;
     flight->links[i] = (LsLightLink){.next = place->first, .before = {LS_NONE, 0}};
@@ -86,7 +86,7 @@ static gboolean try_light (LsEngine *e, guint32 number) {
 
 static void leave_places (LsEngine *e, const LsFlight *flight) {
   for (guint32 i = 0; i < flight->n_usages; i++) {
-    LsPlace *place = ls_place_at (e, flight->usages[i].resource);
+    LsLightLoad *place = ls_light_load_at (e, flight->usages[i].resource);
     const LsLightLink *link = &flight->links[i];
     place->light -= (LsInt128) flight->cap * flight->usages[i].usage;
     if (link->next.flight != LS_NONE)
@@ -133,7 +133,7 @@ void ls_flights_make_way (LsEngine *e, guint32 n_usages, const LsUsage *usages) 
   for (guint32 i = 0; i < n_usages; i++) {
     if (usages[i].resource >= e->places->len)
       continue;
-    const LsPlace *place = ls_place_at (e, usages[i].resource);
+    const LsLightLoad *place = ls_light_load_at (e, usages[i].resource);
     while (place->first.flight != LS_NONE &&
            ls_sharing_room (e->sharing, usages[i].resource) < place->light)
       make_heavy (e, place->first.flight);
@@ -146,7 +146,7 @@ void ls_flights_weigh (LsEngine *e, guint32 resource) {
   if (resource != LS_NONE) {
     if (resource >= e->places->len)
       return;
-    const LsPlace *place = ls_place_at (e, resource);
+    const LsLightLoad *place = ls_light_load_at (e, resource);
     while (place->first.flight != LS_NONE)
       make_heavy (e, place->first.flight);
     return;
@@ -350,7 +350,7 @@ void ls_flights_check (LsEngine *e) {
   for (guint32 f = 0; f < e->flights->len; f++)
     in_flight += check_flight (e, ls_flight_at (e, f), taken);
   for (guint32 r = 0; r < e->places->len; r++) {
-    const LsPlace *place = ls_place_at (e, r);
+    const LsLightLoad *place = ls_light_load_at (e, r);
     LS_REQUIRE (place->light == taken[r], "resource %u: light messages do not sum", r);
     LS_REQUIRE ((place->first.flight != LS_NONE) == (taken[r] > 0),
                 "resource %u: light messages without a place, or a place without them", r);

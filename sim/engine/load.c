@@ -16,7 +16,7 @@ static void account_rate (LsEngine *e, guint32 n_usages, const LsUsage *usages, 
   for (guint32 i = 0; i < n_usages; i++) {
     guint32 number = device_of[usages[i].resource];
     if (number != LS_NONE) {
-      LsDevice *device = ls_device_at (e, number);
+      LsEngineDevice *device = ls_device_at (e, number);
       device->hbm_used += ((LsInt128) new_rate - old_rate) * usages[i].usage;
       if (device->active->len > 0)
         ls_device_touch (e, number);

@@ -255,7 +255,7 @@ static void compile_waits (LsProgram *program) {
   }
 }
 
-static gboolean add_block_part (LsBlock *block, guint8 part, gint64 ps) {
+static gboolean add_block_part (LsKernelBlock *block, guint8 part, gint64 ps) {
   for (guint i = 0; i < block->n_parts; i++)
     if (block->part[i] == part) {
       block->part_ps[i] += ps;
@@ -281,8 +281,8 @@ static void add_block_memory (GArray *memory, const LsOp *op, gint64 start_ps, g
 
 /* Builds the block that starts at `begin`; returns its end. */
 static guint32 make_block (LsInstruction *code, guint32 n, guint32 begin, guint32 number,
-                           LsBlock *block, GArray *memory) {
-  *block = (LsBlock){.begin = begin, .first_memory = memory->len};
+                           LsKernelBlock *block, GArray *memory) {
+  *block = (LsKernelBlock){.begin = begin, .first_memory = memory->len};
   guint32 i = begin;
   for (; i < n && ls_op_is_kernel (code[i].op.kind); i++) {
     const LsOp *op = &code[i].op;
@@ -307,7 +307,7 @@ static guint32 make_block (LsInstruction *code, guint32 n, guint32 begin, guint3
 }
 
 static void compile_blocks (LsProgram *program) {
-  GArray *blocks = g_array_new (FALSE, TRUE, sizeof (LsBlock));
+  GArray *blocks = g_array_new (FALSE, TRUE, sizeof (LsKernelBlock));
   GArray *memory = g_array_new (FALSE, TRUE, sizeof (LsBlockMemory));
   for (guint s = 0; s < program->n_streams; s++) {
     LsInstruction *code = program->streams[s].instructions;
@@ -317,14 +317,14 @@ static void compile_blocks (LsProgram *program) {
         i++;
         continue;
       }
-      LsBlock block;
+      LsKernelBlock block;
       i = make_block (code, n, i, blocks->len, &block, memory);
       g_array_append_val (blocks, block);
     }
   }
   program->n_blocks = blocks->len;
   program->n_memory = memory->len;
-  program->blocks = (LsBlock *) (gpointer) g_array_free (blocks, FALSE);
+  program->blocks = (LsKernelBlock *) (gpointer) g_array_free (blocks, FALSE);
   program->memory = (LsBlockMemory *) (gpointer) g_array_free (memory, FALSE);
 }
 
@@ -376,10 +376,6 @@ gboolean ls_program_freeze (LsProgram *program, GError **error) {
   return TRUE;
 }
 
-const char *ls_program_name (const LsProgram *program) {
-  return program->name;
-}
-
 guint ls_program_n_streams (const LsProgram *program) {
   return program->n_streams;
 }
@@ -405,7 +401,8 @@ gint64 ls_program_n_executed (const LsProgram *program) {
 
 gsize ls_program_size_bytes (const LsProgram *program) {
   gsize bytes = sizeof (LsProgram) + program->n_waits * sizeof (LsWait) +
-                program->n_blocks * sizeof (LsBlock) + program->n_memory * sizeof (LsBlockMemory);
+                program->n_blocks * sizeof (LsKernelBlock) +
+                program->n_memory * sizeof (LsBlockMemory);
   for (guint s = 0; s < program->n_streams; s++)
     bytes += program->streams[s].n_instructions * sizeof (LsInstruction);
   return bytes;

@@ -149,7 +149,6 @@ void ls_program_wait_count (LsProgram *program, LsMark waiter, guint stream, gin
 /* Checks and compiles; nothing may be added later. LS_ERROR_RUN with the reason when it is malformed. */
 gboolean ls_program_freeze (LsProgram *program, GError **error);
 
-const char *ls_program_name (const LsProgram *program);
 guint ls_program_n_streams (const LsProgram *program);
 const char *ls_program_stream_name (const LsProgram *program, guint stream);
 /* The operations of a stream of a frozen program as written, control instructions included. */

@@ -30,7 +30,7 @@ typedef struct {
   gint64 total_ps;
   LsInt128 flops;
   guint32 first_memory, n_memory; /* claims and releases in order of time */
-} LsBlock;
+} LsKernelBlock;
 
 typedef struct {
   gint64 offset_ps; /* from the start of the block */
@@ -68,7 +68,7 @@ struct LsProgram {
   guint32 n_waits;
   LsWait *waits;
   guint32 n_blocks;
-  LsBlock *blocks;
+  LsKernelBlock *blocks;
   guint32 n_memory;
   LsBlockMemory *memory;
   struct LsProgramBuild *build; /* NULL once frozen */

@@ -115,7 +115,7 @@ typedef struct {
   GArray *active;    /* LsStreamRef */
   guint32 convoy;    /* that has it; 0: none */
   gboolean dirty;
-} LsDevice;
+} LsEngineDevice;
 
 /* A kernel among several on one device, while their shares are worked out. */
 typedef struct {

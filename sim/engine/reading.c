@@ -139,7 +139,7 @@ static void check_memory (LsEngine *e, guint32 rank) {
   LS_REQUIRE (state->accounted_ps <= e->now_ps, "rank %u: accounted beyond now", rank);
 }
 
-static void check_device (const LsDevice *device) {
+static void check_device (const LsEngineDevice *device) {
   LS_REQUIRE (device->held >= 0, "SMs held below zero");
   LS_REQUIRE (device->hbm_used >= 0 && device->hbm_used <= (LsInt128) (device->hbm_rate / 2)
                                                                << LS_USAGE_BITS,

@@ -59,7 +59,7 @@ typedef struct {
 typedef struct {
   LsInt128 light; /* sum of usage x cap, 2^-96 units/ps */
   LsLightUse first;
-} LsPlace;
+} LsLightLoad;
 
 typedef struct {
   gint64 bytes, rate, duration_ps;

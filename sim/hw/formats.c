@@ -50,7 +50,8 @@ static const char *row_notes (guint row) {
   return row == LS_FORMAT_TF32 ? "a compute format: tensors are stored in 4 bytes" : NULL;
 }
 
-const char *ls_format_native (LsFormat format) {
+/* The architectures whose matrix units compute in it, "Hopper, Ada, ..."; static. */
+static const char *native_on (LsFormat format) {
   g_autoptr (GString) names = g_string_new (NULL);
   const char *last = "";
 
@@ -91,7 +92,7 @@ static gboolean row_fact (guint row, guint i, LsFact *fact) {
     ls_fact_list_add (&list, numbers[k].field, numbers[k].dimension, numbers[k].value,
                       LS_FACT_DERIVED, format->source);
   ls_fact_list_add_text (&list, "overflow", format->overflow, LS_FACT_FOUND, format->source);
-  ls_fact_list_add_text (&list, "native", ls_format_native (format->id), LS_FACT_DERIVED,
+  ls_fact_list_add_text (&list, "native", native_on (format->id), LS_FACT_DERIVED,
                          "architectures of `lockstep list gpus` with a peak in it");
   return ls_fact_list_get (&list, i, fact);
 }

@@ -6,7 +6,5 @@
 
 #include "base/number_format.h"
 
-/* The architectures whose matrix units compute in it, "Hopper, Ada, ..."; static. */
-const char *ls_format_native (LsFormat format);
 /* Looks a name or alias up; unknown names set LS_ERROR_CONFIG with a suggestion and the list. */
 gboolean ls_format_parse (const char *name, LsFormat *format, GError **error);

@@ -21,7 +21,8 @@ static gint64 usage (double part_s, double whole_s) {
   return (gint64) ((share < 1 ? share : 1) * (double) LS_USAGE_ONE);
 }
 
-void ls_kernel_set_duration (LsKernelCost *cost, double alone_s) {
+/* Settles the usages of a cost whose compute_s, memory_s and duration are known. */
+static void set_duration (LsKernelCost *cost, double alone_s) {
   if (alone_s > LS_KERNEL_LONGEST_S) {
     cost->overflow = TRUE;
     alone_s = LS_KERNEL_LONGEST_S;
@@ -49,7 +50,7 @@ LsKernelCost ls_kernel_settle (double compute_s, double memory_s, double overhea
     bytes = 0x1p62;
   }
   cost.bytes = (gint64) bytes;
-  ls_kernel_set_duration (&cost, larger (compute_s, memory_s) + cost.overhead_s);
+  set_duration (&cost, larger (compute_s, memory_s) + cost.overhead_s);
   return cost;
 }
 
@@ -68,7 +69,7 @@ LsKernelCost ls_kernel_measured (const LsDevice *device, LsKernelOp op, const gi
   row->impossible = row->impossible ||
                     cost.flops / row->time_s > ls_accelerator_peak (device->accelerator, format);
   cost.overhead_s = 0;
-  ls_kernel_set_duration (&cost, row->time_s);
+  set_duration (&cost, row->time_s);
   return cost;
 }
 
@@ -124,7 +125,7 @@ LsKernelCost ls_kernel_sequence (const LsKernelCost *costs, guint n) {
     if (__builtin_add_overflow (alone_ps, cost->alone_ps, &alone_ps))
       alone_s = 2 * LS_KERNEL_LONGEST_S;
   }
-  ls_kernel_set_duration (&sum, alone_s);
+  set_duration (&sum, alone_s);
   /* The exact sum of the parts, so that one activity or several take the same time. */
   if (!sum.overflow)
     sum.alone_ps = alone_ps;
@@ -165,7 +166,7 @@ void ls_kernel_finish (LsKernelCost *cost, const LsSoftware *software) {
   double gap_s = software->gap_s.value * cost->kernels;
   double alone_s = ls_time_s_from_ps (cost->alone_ps) + gap_s;
   cost->overhead_s += gap_s;
-  ls_kernel_set_duration (cost, alone_s);
+  set_duration (cost, alone_s);
 }
 
 gint64 ls_kernel_launch_ps (const LsSoftware *software) {

@@ -6,11 +6,6 @@
  * bytes) costs nothing, whatever the overhead. */
 LsKernelCost ls_kernel_settle (double compute_s, double memory_s, double overhead_s, double flops,
                                double bytes, int kernels);
-/* Settles the usages of a cost whose compute_s, memory_s and duration are known. */
-void ls_kernel_set_duration (LsKernelCost *cost, double alone_s);
-/* A matmul whose traffic to HBM is `bytes` instead of its three matrices once each. */
-LsKernelCost ls_kernel_matmul_with_bytes (const LsDevice *device, const LsMatmul *shape,
-                                          double bytes);
 /* One kernel that streams `bytes`. */
 LsKernelCost ls_kernel_stream_real (const LsDevice *device, double bytes, double vector_flops,
                                     int kernels);

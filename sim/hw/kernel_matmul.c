@@ -132,8 +132,9 @@ static double accumulate_seconds (const LsDevice *device, const LsMatmul *shape,
          ls_format_bytes (shape->output) / device->hbm_bytes_per_s;
 }
 
-LsKernelCost ls_kernel_matmul_with_bytes (const LsDevice *device, const LsMatmul *shape,
-                                          double bytes) {
+/* A matmul whose traffic to HBM is `bytes` instead of its three matrices once each. */
+static LsKernelCost matmul_with_bytes (const LsDevice *device, const LsMatmul *shape,
+                                       double bytes) {
   LS_REQUIRE (shape->m >= 0 && shape->n >= 0 && shape->k >= 0 && shape->batch >= 0,
               "negative size of a matmul");
   LS_REQUIRE (shape->format < LS_N_FORMATS, "format %d", (int) shape->format);
@@ -158,7 +159,7 @@ LsKernelCost ls_kernel_matmul (const LsDevice *device, const LsMatmul *shape) {
   LS_REQUIRE (shape->format < LS_N_FORMATS && shape->output < LS_N_FORMATS, "format");
   const gint64 sizes[] = {shape->m, shape->n, shape->k, shape->batch};
   return ls_kernel_measured (device, LS_KERNEL_MATMUL, sizes, G_N_ELEMENTS (sizes), shape->format,
-                             ls_kernel_matmul_with_bytes (device, shape, matrix_bytes (shape)));
+                             matmul_with_bytes (device, shape, matrix_bytes (shape)));
 }
 
 LsKernelCost ls_kernel_grouped_matmul (const LsDevice *device, const LsMatmul *shape,
@@ -226,19 +227,19 @@ LsKernelCost ls_kernel_convolution (const LsDevice *device, const LsConvolution 
                      .format = shape->format,
                      .output = shape->format};
   if (pass == LS_PASS_FORWARD)
-    return ls_kernel_matmul_with_bytes (device, &matmul, all);
+    return matmul_with_bytes (device, &matmul, all);
 
   /* Both gradients do the same multiplications as the forward pass, along other axes. */
   LsMatmul weights = matmul;
   weights.m = out;
   weights.n = ls_kernel_product (in, window);
   weights.k = pixels;
-  LsKernelCost costs[2] = {ls_kernel_matmul_with_bytes (device, &weights, all)};
+  LsKernelCost costs[2] = {matmul_with_bytes (device, &weights, all)};
   if (input_gradient) {
     LsMatmul data = matmul;
     data.n = ls_kernel_product (in, window);
     data.k = out;
-    costs[1] = ls_kernel_matmul_with_bytes (device, &data, all);
+    costs[1] = matmul_with_bytes (device, &data, all);
   }
   return ls_kernel_sequence (costs, input_gradient ? 2 : 1);
 }

@@ -51,13 +51,14 @@ const LsMigProfile *ls_mig_profile_find (const LsAccelerator *gpu, const char *n
 }
 
 /* SMs come in pairs (texture processing clusters). */
-int ls_mig_profile_sms (const LsMigProfile *profile, const LsAccelerator *gpu) {
+static int profile_sms (const LsMigProfile *profile, const LsAccelerator *gpu) {
   if (gpu->sms == profile->of_sms)
     return profile->sms;
   return 2 * (int) lround (profile->sms * (double) gpu->sms / profile->of_sms / 2);
 }
 
-char *ls_mig_profile_starts (const LsMigProfile *profile) {
+/* "0, 2 or 4" (transfer full). */
+static char *profile_starts (const LsMigProfile *profile) {
   GString *text = g_string_new (NULL);
   guint left = profile->starts;
   for (guint start = 0; left != 0; start++) {
@@ -142,7 +143,7 @@ static guint free_start (const GArray *places, const LsMigProfile *profile, cons
 
 static void refuse (const GArray *places, const Item *item, GError **error) {
   const LsMigProfile *profile = item->profile;
-  g_autofree char *starts = ls_mig_profile_starts (profile), *there = describe (places);
+  g_autofree char *starts = profile_starts (profile), *there = describe (places);
   guint memory = 0, compute = 0;
   for (guint i = 0; i < places->len; i++) {
     memory += g_array_index (places, LsMigPlace, i).profile->memory_slices;
@@ -231,7 +232,7 @@ static Slice *slice_new (const LsAccelerator *gpu, const LsMigProfile *profile) 
   Slice *slice = g_new0 (Slice, 1);
   LsAccelerator *part = &slice->accelerator;
   double memory = (double) profile->memory_slices / profile->of_memory_slices;
-  int sms = ls_mig_profile_sms (profile, gpu);
+  int sms = profile_sms (profile, gpu);
   double compute = (double) sms / gpu->sms;
   slice->profile = profile;
   slice->name = g_strdup_printf ("%s/%s", gpu->name, profile->profile);
@@ -349,7 +350,7 @@ static gboolean row_fact (guint row, guint i, LsFact *fact) {
   gpu = ls_accelerator_find (names[0], NULL);
   LS_REQUIRE (gpu != NULL, "MIG profile %s of the unknown GPU %s", p->name, names[0]);
   ls_fact_list_add_text (&list, "gpus", p->gpus, LS_FACT_FOUND, p->source);
-  ls_fact_list_add (&list, "sms", LS_DIMENSION_COUNT, ls_mig_profile_sms (p, gpu), p->sms_status,
+  ls_fact_list_add (&list, "sms", LS_DIMENSION_COUNT, profile_sms (p, gpu), p->sms_status,
                     p->sms_source);
   ls_fact_list_add (&list, "memory_slices", LS_DIMENSION_COUNT, p->memory_slices, LS_FACT_FOUND,
                     p->source);

@@ -41,10 +41,6 @@ const LsMigProfile *ls_mig_profile_get (guint i);
 /* Profile `name` of this GPU. LS_ERROR_CONFIG: it has none called so, or no MIG; names those it has. */
 const LsMigProfile *ls_mig_profile_find (const LsAccelerator *gpu, const char *name,
                                          GError **error);
-/* SMs of an instance on this GPU. */
-int ls_mig_profile_sms (const LsMigProfile *profile, const LsAccelerator *gpu);
-/* "0, 2 or 4" (transfer full). */
-char *ls_mig_profile_starts (const LsMigProfile *profile);
 
 /* One instance on one GPU. */
 typedef struct {

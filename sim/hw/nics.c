@@ -284,11 +284,6 @@ const LsSwitch *ls_switch_get (guint i) {
   return &switches[i];
 }
 
-const LsSwitch *ls_switch_find (const char *name, GError **error) {
-  int row = ls_catalogue_lookup (&ls_switch_catalogue, name, error);
-  return row < 0 ? NULL : &switches[row];
-}
-
 gboolean ls_switch_fact (const LsSwitch *row, guint i, LsFact *fact) {
   LsFactList list = {.n = 0};
   ls_fact_list_add (&list, "ports", LS_DIMENSION_COUNT, row->ports, row->status, row->source);

@@ -37,5 +37,4 @@ gboolean ls_nic_fact (const LsNic *nic, guint i, LsFact *fact);
 
 guint ls_switch_count (void);
 const LsSwitch *ls_switch_get (guint i);
-const LsSwitch *ls_switch_find (const char *name, GError **error);
 gboolean ls_switch_fact (const LsSwitch *row, guint i, LsFact *fact);

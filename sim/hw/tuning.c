@@ -10,8 +10,6 @@
 #include "hw/tuning.h"
 
 #include "base/assert.h"
-#include "base/distance.h"
-#include "base/error.h"
 #include "hw/fact_list.h"
 
 #define FOUND(v, s) \
@@ -423,41 +421,15 @@ const LsTuning ls_tuning_tpu = {
     .tiles = tiles_small,
 };
 
-static const struct {
-  const char *word;
-  const char *title;
-} attentions[] = {
-#define LS_ATTENTION_ROW(id, word, title) [LS_ATTENTION_##id] = {word, title},
+static const char *const attentions[] = {
+#define LS_ATTENTION_ROW(id, word, title) [LS_ATTENTION_##id] = word,
     LS_ATTENTIONS (LS_ATTENTION_ROW)
 #undef LS_ATTENTION_ROW
 };
 
 const char *ls_attention_name (LsAttention attention) {
   LS_REQUIRE (attention < LS_N_ATTENTIONS, "attention %d", (int) attention);
-  return attentions[attention].word;
-}
-
-const char *ls_attention_title (LsAttention attention) {
-  LS_REQUIRE (attention < LS_N_ATTENTIONS, "attention %d", (int) attention);
-  return attentions[attention].title;
-}
-
-gboolean ls_attention_parse (const char *name, LsAttention *attention, GError **error) {
-  const char *words[LS_N_ATTENTIONS + 1] = {NULL};
-  for (int i = 0; i < LS_N_ATTENTIONS; i++) {
-    words[i] = attentions[i].word;
-    if (ls_distance (words[i], name) == 0) {
-      *attention = (LsAttention) i;
-      return TRUE;
-    }
-  }
-  g_autofree char *all = g_strjoinv (", ", (char **) words);
-  const char *near = ls_nearest (name, words);
-  g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
-               "unknown attention kernel '%s'; it is one of %s%s%s%s", name, all,
-               near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
-               near != NULL ? "'?" : "");
-  return FALSE;
+  return attentions[attention];
 }
 
 gboolean ls_attention_is_flash (LsAttention attention) {

@@ -62,8 +62,6 @@ typedef struct {
 } LsTuning;
 
 const char *ls_attention_name (LsAttention attention);
-const char *ls_attention_title (LsAttention attention);
-gboolean ls_attention_parse (const char *name, LsAttention *attention, GError **error);
 /* TRUE for kernels that never write the score matrix to memory. */
 gboolean ls_attention_is_flash (LsAttention attention);
 /* Number i of the record with its provenance; FALSE past the last. */

@@ -215,12 +215,6 @@ void ls_learner_update (LsLearner *l, const LsUpdateRecord *record) {
   functions[record->operation](l, record);
 }
 
-static void on_update (gpointer self, const LsUpdateRecord *record) {
-  ls_learner_update (self, record);
-}
-
-const LsUpdateSink ls_learner_sink = {.update = on_update};
-
 void ls_learner_finish (LsLearner *l) {
   const LsLearnRow *last = &g_array_index (l->results, LsLearnRow, l->results->len - 1);
 

@@ -37,8 +37,6 @@ LsLearner *ls_learner_new (const LsLearnSettings *settings, const LsLearnTask *t
 void ls_learner_free (LsLearner *learner);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsLearner, ls_learner_free)
 
-/* The learner as a listener, @self being the LsLearner. */
-extern const LsUpdateSink ls_learner_sink;
 void ls_learner_update (LsLearner *learner, const LsUpdateRecord *record);
 /* After the last record: a last measurement. */
 void ls_learner_finish (LsLearner *learner);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-gboolean ls_learner_exact (const LsLearner *l) {
+static gboolean is_exact (const LsLearner *l) {
   return l->settings->precision.optimizer == LS_NUMBER_FP64;
 }
 
@@ -19,7 +19,7 @@ LsNumber ls_learner_kept_format (const LsLearner *l) {
 }
 
 void ls_learner_round_sum (const LsLearner *l, double *values, gsize n) {
-  if (!ls_learner_exact (l))
+  if (!is_exact (l))
     ls_number_round_all (LS_NUMBER_FP32, values, n, NULL);
 }
 

@@ -83,7 +83,6 @@ struct LsLearner {
 };
 
 /* learner_gradient.c */
-gboolean ls_learner_exact (const LsLearner *l);
 LsNumber ls_learner_kept_format (const LsLearner *l);
 void ls_learner_compute (LsLearner *l, LsGradient *g);
 LsGradient *ls_learner_gradient_new (LsLearner *l, const LsUpdateRecord *record);

@@ -134,12 +134,6 @@ void ls_number_round_all (LsNumber number, double *values, gsize n, LsNumberCoun
   }
 }
 
-void ls_number_counts_add (LsNumberCounts *sum, const LsNumberCounts *other) {
-  sum->values += other->values;
-  sum->overflows += other->overflows;
-  sum->underflows += other->underflows;
-}
-
 /* --- codes ---------------------------------------------------------------------------------- */
 
 guint ls_number_bits (LsNumber number) {

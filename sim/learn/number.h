@@ -49,5 +49,3 @@ void ls_number_round_all (LsNumber number, double *values, gsize n, LsNumberCoun
 double ls_number_decode (LsNumber number, guint code);
 guint ls_number_encode (LsNumber number, double value);
 guint ls_number_bits (LsNumber number);
-
-void ls_number_counts_add (LsNumberCounts *sum, const LsNumberCounts *other);

@@ -155,13 +155,3 @@ LsLearnTask *ls_learn_task_new (const LsLearnSettings *settings, const char *con
                                 GError **error);
 void ls_learn_task_free (LsLearnTask *task);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsLearnTask, ls_learn_task_free)
-
-/* Data presets: name, meaning, file, and how to get it. */
-typedef struct {
-  const char *name, *meaning, *file, *source;
-  guint32 channels, height, width;
-} LsDataPreset;
-
-const LsDataPreset *ls_data_presets (void); /* ends with a NULL name */
-/* Where the file of a preset lies, NULL when nowhere (transfer full). */
-char *ls_data_preset_find (const LsDataPreset *preset, const char *const *folders);

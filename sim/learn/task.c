@@ -2,7 +2,13 @@
 #include "base/error.h"
 #include "learn/settings.h"
 
-static const LsDataPreset presets[] = {
+/* Presets of data: name, meaning, file, and how to get it. */
+typedef struct {
+  const char *name, *meaning, *file, *source;
+  guint32 channels, height, width;
+} Preset;
+
+static const Preset presets[] = {
     {.name = "digits",
      .meaning = "UCI handwritten digits: 1,797 pictures of 8 x 8 pixels (0 to 16), 10 classes",
      .file = "digits.csv.gz",
@@ -14,11 +20,8 @@ static const LsDataPreset presets[] = {
     {0},
 };
 
-const LsDataPreset *ls_data_presets (void) {
-  return presets;
-}
-
-char *ls_data_preset_find (const LsDataPreset *preset, const char *const *folders) {
+/* Where the file of a preset lies, NULL when nowhere (transfer full). */
+static char *find_file (const Preset *preset, const char *const *folders) {
   const char *own = g_getenv ("LOCKSTEP_DATA");
 
   if (own != NULL && *own != 0) {
@@ -36,8 +39,8 @@ char *ls_data_preset_find (const LsDataPreset *preset, const char *const *folder
   return NULL;
 }
 
-static const LsDataPreset *preset_of (const LsDataSettings *d) {
-  const LsDataPreset *preset = presets;
+static const Preset *preset_of (const LsDataSettings *d) {
+  const Preset *preset = presets;
 
   while (preset->name != NULL && !g_str_equal (preset->name, d->preset))
     preset++;
@@ -46,9 +49,8 @@ static const LsDataPreset *preset_of (const LsDataSettings *d) {
 
 static LsDataset *read_preset (const LsDataSettings *d, const char *const *folders,
                                GError **error) {
-  const LsDataPreset *preset = preset_of (d);
-  g_autofree char *path =
-      d->file != NULL ? g_strdup (d->file) : ls_data_preset_find (preset, folders);
+  const Preset *preset = preset_of (d);
+  g_autofree char *path = d->file != NULL ? g_strdup (d->file) : find_file (preset, folders);
   g_autofree char *text = NULL;
   const LsTextOptions options = {.header = FALSE};
   LsDataset *data;

@@ -57,9 +57,6 @@ guint ls_fold_size (const LsFold *fold, guint class_number);
 /* Adds everything to an empty engine: rank c of the engine is class c, and groups are in order of the lowest
  * group of each class. Sets the expander; `fold` must outlive the engine. */
 void ls_fold_install (LsFold *fold, LsEngine *engine);
-/* The group of the input that group `number` of the engine stands for. */
-guint ls_fold_group (const LsFold *fold, guint number);
-guint ls_fold_n_groups (const LsFold *fold);
 /* Its members, by position (borrowed). */
 const guint *ls_fold_group_ranks (const LsFold *fold, guint number, guint *n);
 /* The rank that class `class_number` has in the group that `rank` is in and that is like group `number`: the

@@ -404,16 +404,13 @@ void ls_fold_install (LsFold *fold, LsEngine *engine) {
   ls_engine_set_expander (engine, &expander, fold);
 }
 
-guint ls_fold_n_groups (const LsFold *fold) {
-  return fold->groups->len;
-}
-
-guint ls_fold_group (const LsFold *fold, guint number) {
+/* The group of the input that group `number` of the engine stands for. */
+static guint input_group (const LsFold *fold, guint number) {
   return ls_fold_unit (fold, g_array_index (fold->groups, guint32, number))->group;
 }
 
 const guint *ls_fold_group_ranks (const LsFold *fold, guint number, guint *n) {
-  const LsFoldGroup *group = &fold->input.groups[ls_fold_group (fold, number)];
+  const LsFoldGroup *group = &fold->input.groups[input_group (fold, number)];
   *n = group->n;
   return group->ranks;
 }

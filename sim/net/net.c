@@ -180,10 +180,6 @@ const LsNetResource *ls_net_resource_of (const LsNet *net, guint number) {
   return i == LS_NO_NUMBER ? NULL : ls_net_resource (net, i);
 }
 
-char *ls_net_resource_name (const LsNet *net, guint i) {
-  return ls_topology_resource_name (net->topology, i);
-}
-
 const LsTopology *ls_net_topology (const LsNet *net) {
   return net->topology;
 }

@@ -36,8 +36,6 @@ guint ls_net_host_device (const LsNet *net, guint node);
 /* All resources of the cluster, in order of creation: for the trace's table. */
 guint ls_net_n_resources (const LsNet *net);
 const LsNetResource *ls_net_resource (const LsNet *net, guint i);
-/* "main[3]/gpu5/link.up" (transfer full). */
-char *ls_net_resource_name (const LsNet *net, guint i);
 /* By the engine's number; LS_NO_NUMBER, NULL: not ours. */
 guint ls_net_resource_index (const LsNet *net, guint number);
 const LsNetResource *ls_net_resource_of (const LsNet *net, guint number);

@@ -117,15 +117,6 @@ const char *ls_protocol_summary (LsProtocol protocol) {
   return summaries[protocol];
 }
 
-guint ls_link_tuning_count (void) {
-  return G_N_ELEMENTS (tunings);
-}
-
-const LsLinkTuning *ls_link_tuning_get (guint i) {
-  LS_REQUIRE (i < G_N_ELEMENTS (tunings), "row %u", i);
-  return &tunings[i];
-}
-
 const LsLinkTuning *ls_link_tuning_find (const LsLink *link) {
   const char *name = link == NULL || link->kind == LS_LINK_PCIE ? "pcie" : link->name;
   guint i = 0;

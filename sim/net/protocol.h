@@ -46,8 +46,6 @@ typedef struct {
   LsSourced nvls_fill_s, nvls_fill_bytes; /* c here is the message */
 } LsLinkTuning;
 
-guint ls_link_tuning_count (void);
-const LsLinkTuning *ls_link_tuning_get (guint i);
 /* The row of a link; a row always exists. `link` NULL: PCIe. */
 const LsLinkTuning *ls_link_tuning_find (const LsLink *link);
 

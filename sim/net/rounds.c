@@ -3,20 +3,6 @@
 
 #include "base/assert.h"
 
-const char *ls_way_summary (LsWay way) {
-#define SUMMARY_OF(id, summary) \
-  case LS_WAY_##id:             \
-    return summary;
-  switch (way) {
-    LS_WAYS (SUMMARY_OF)
-  case LS_N_WAYS:
-    break;
-  }
-#undef SUMMARY_OF
-  LS_REQUIRE (FALSE, "way %d", (int) way);
-  return NULL;
-}
-
 guint ls_log2_ceil (guint n) {
   guint bits = 0;
   while ((1u << bits) < n)

@@ -81,6 +81,5 @@ gint64 ls_schedule_bytes (const LsSchedule *schedule, gint64 first, guint count,
 double ls_schedule_weight (const LsSchedule *schedule, const LsMove *move);
 double ls_schedule_whole (const LsSchedule *schedule);
 
-const char *ls_way_summary (LsWay way);
 /* ceil (log2 n), n >= 1. */
 guint ls_log2_ceil (guint n);

@@ -19,7 +19,8 @@ static const LsNicSet *compute_set (const LsTopology *topology, guint node, guin
 
 /* --- adapters of a GPU ------------------------------------------------------------------------ */
 
-guint ls_route_gpu_nics (const LsNodeSpec *node, const LsNicSet *set, guint local, guint *count) {
+/* The adapters of the compute set that GPU `local` of a node of this shape owns: the first and how many. */
+static guint gpu_nics (const LsNodeSpec *node, const LsNicSet *set, guint local, guint *count) {
   guint gpu = ls_node_physical (node, local), gpus = ls_node_n_physical (node);
   guint first = gpu * set->count / gpus;
   guint last = (gpu + 1) * set->count / gpus;
@@ -47,7 +48,7 @@ GArray *ls_route_live_nics (const LsTopology *topology, guint gpu) {
   GArray *nics = g_array_new (FALSE, FALSE, sizeof (guint));
   if (set == NULL)
     return nics;
-  guint first = ls_route_gpu_nics (node_of (topology, node), set, topology->gpu_local[gpu], &count);
+  guint first = gpu_nics (node_of (topology, node), set, topology->gpu_local[gpu], &count);
   for (guint nic = first; nic < first + count; nic++)
     if (is_live (topology, node, number, nic))
       g_array_append_val (nics, nic);
@@ -162,7 +163,7 @@ static guint device_at (const Between *between, guint nic, guint gpu) {
   const LsTopology *topology = between->topology;
   const LsNodeSpec *node = node_of (topology, between->node_a);
   const LsNicSet *set = &node->nic_sets[between->set_a];
-  guint count, first = ls_route_gpu_nics (node, set, topology->gpu_local[gpu], &count);
+  guint count, first = gpu_nics (node, set, topology->gpu_local[gpu], &count);
   if (nic >= first && nic < first + count)
     return gpu;
   return gpu - topology->gpu_local[gpu] + owner_of (node, set, nic);

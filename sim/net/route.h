@@ -33,8 +33,6 @@ gboolean ls_route_reaches (const LsTopology *topology, guint from, guint to);
 /* The same, both ways, between a GPU and the adapters of a node, as servers of updates use them. */
 gboolean ls_route_reaches_host (const LsTopology *topology, guint gpu, guint host);
 
-/* The adapters of the compute set that GPU `local` of a node of this shape owns: the first and how many. */
-guint ls_route_gpu_nics (const LsNodeSpec *node, const LsNicSet *set, guint local, guint *count);
 /* Those that GPU `gpu` uses, live ones (transfer full); empty: none. */
 GArray *ls_route_live_nics (const LsTopology *topology, guint gpu);
 /* All live ones of a node's compute set (transfer full). */

@@ -56,7 +56,7 @@ double ls_transformer_embedding_flops (const LsTransformer *t, gint64 batch, gin
 }
 
 /* Further tokens predicted: a map of two vectors to one, a block, and the logits once more. */
-double ls_transformer_mtp_flops (const LsTransformer *t, gint64 vocab, gint64 batch, gint64 seq) {
+static double mtp_flops (const LsTransformer *t, gint64 vocab, gint64 batch, gint64 seq) {
   const double map = 4 * (double) batch * (double) seq * (double) t->hidden * (double) t->hidden;
 
   return (double) t->mtp *
@@ -76,7 +76,7 @@ static double transformer_flops (const LsTransformer *t, gint64 batch, gint64 se
                   ? ls_transformer_expert_block_flops (t, window, batch, seq)
                   : ls_transformer_block_flops (t, window, batch, seq);
   }
-  return blocks + ls_transformer_mtp_flops (t, t->vocab, batch, seq) +
+  return blocks + mtp_flops (t, t->vocab, batch, seq) +
          ls_transformer_embedding_flops (t, batch, seq) +
          ls_transformer_head_flops (t, t->vocab, batch, seq);
 }

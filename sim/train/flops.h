@@ -23,8 +23,6 @@ double ls_transformer_block_flops (const LsTransformer *transformer, gint64 wind
 double ls_transformer_expert_block_flops (const LsTransformer *transformer, gint64 window,
                                           gint64 batch, gint64 seq);
 double ls_transformer_embedding_flops (const LsTransformer *transformer, gint64 batch, gint64 seq);
-double ls_transformer_mtp_flops (const LsTransformer *transformer, gint64 vocab, gint64 batch,
-                                 gint64 seq);
 double ls_transformer_head_flops (const LsTransformer *transformer, gint64 vocab, gint64 batch,
                                   gint64 seq);
 double ls_element_flops (const LsElement *element, gint64 batch);

@@ -201,7 +201,8 @@ static LsShared stage_bytes (const LsBuilder *builder) {
                                   stage->narrow_parameters, 1);
 }
 
-gboolean ls_gather_is_updated (const LsBuilder *builder) {
+/* Stages 1 and 2: are updated shards gathered at all? */
+static gboolean gathers_updated (const LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
   const LsShared bytes = stage_bytes (builder);
 
@@ -211,14 +212,14 @@ gboolean ls_gather_is_updated (const LsBuilder *builder) {
 }
 
 gboolean ls_gather_is_ahead (const LsBuilder *builder) {
-  return ls_gather_is_updated (builder) && ls_workload_gathers_ahead (builder->spec->workload);
+  return gathers_updated (builder) && ls_workload_gathers_ahead (builder->spec->workload);
 }
 
 void ls_gather_updated (LsBuilder *builder) {
   const LsShared bytes = stage_bytes (builder);
   LsMark before, dense, experts;
 
-  if (!ls_gather_is_updated (builder) || ls_gather_is_ahead (builder))
+  if (!gathers_updated (builder) || ls_gather_is_ahead (builder))
     return;
   before = ls_builder_last (builder);
   dense = gather_updated (builder, bytes.dense, FALSE, before);

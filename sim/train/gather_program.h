@@ -40,8 +40,7 @@ LsOp ls_gather_op (LsBuilder *builder, gint64 bytes, gboolean experts);
  * together so many are of linear maps in a narrow format. */
 LsShared ls_gather_updated_bytes (const LsBuilder *builder, gint64 dense, gint64 experts,
                                   gint64 narrow, gint64 n);
-/* Stages 1 and 2: are updated shards gathered at all, and at the start of the next step (gather_forward.h)? */
-gboolean ls_gather_is_updated (const LsBuilder *builder);
+/* Stages 1 and 2: are updated shards gathered at the start of the next step (gather_forward.h)? */
 gboolean ls_gather_is_ahead (const LsBuilder *builder);
 /* Otherwise: in buckets, after the last compute operation. */
 void ls_gather_updated (LsBuilder *builder);

@@ -21,7 +21,8 @@ void ls_input_state_free (LsInputState *state) {
   g_free (state);
 }
 
-gboolean ls_input_runs (const LsBuilder *builder) {
+/* TRUE when the workload describes an input pipeline and this stage reads it. */
+static gboolean input_runs (const LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
   const guint device = builder->spec->index;
   const gboolean mirrored = ls_pipeline_of (workload)->shape == LS_SHAPE_MIRROR;
@@ -84,7 +85,7 @@ void ls_input_write (LsBuilder *builder) {
   LsInputState *state = builder->input;
   LsLoopMap maps[2];
 
-  if (!ls_input_runs (builder))
+  if (!input_runs (builder))
     return;
   gint64 read_bytes = workload->input.bytes_per_sample * workload->micro_batch;
   gint64 copy_bytes = workload->input.device_bytes_per_sample * workload->micro_batch;
@@ -114,7 +115,7 @@ void ls_input_await (LsBuilder *builder, gint64 first) {
   gboolean copies = state->copied.valid;
   LsLoopMap maps[2];
 
-  if (!ls_input_runs (builder))
+  if (!input_runs (builder))
     return;
   shifted (first - (copies ? on_device (builder) : prefetch_of (builder)), maps);
   ls_builder_wait_maps (builder, copies ? state->copied : state->decoded, maps, 2);
@@ -125,7 +126,7 @@ void ls_input_await_label (LsBuilder *builder, LsLabel microbatch) {
   gboolean copies = state->copied.valid;
   gint64 coefficients[LS_MAX_LOOP_DEPTH] = {microbatches_of (builder)};
 
-  if (!ls_input_runs (builder))
+  if (!input_runs (builder))
     return;
   if (microbatch.level >= 0) {
     coefficients[microbatch.level] += microbatch.step;
@@ -137,7 +138,7 @@ void ls_input_await_label (LsBuilder *builder, LsLabel microbatch) {
 }
 
 void ls_input_consumed (LsBuilder *builder, LsMark mark) {
-  if (!ls_input_runs (builder))
+  if (!input_runs (builder))
     return;
   LsOp op = ls_builder_memory (builder, "release_samples");
   LsMark consumed = ls_builder_add (builder, LS_ROLE_CONSUMED, &op);
@@ -150,7 +151,7 @@ void ls_input_finish (LsBuilder *builder) {
   LsInputState *state = builder->input;
   const gint64 coefficients[] = {microbatches_of (builder), 1};
 
-  if (!ls_input_runs (builder))
+  if (!input_runs (builder))
     return;
   LS_REQUIRE (state->consumed.valid);
   /* One operation per micro-batch, whatever the loops that it stands in. */

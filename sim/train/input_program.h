@@ -18,8 +18,6 @@
 LsInputState *ls_input_state_new (void);
 void ls_input_state_free (LsInputState *state);
 
-/* TRUE when the workload describes an input pipeline and this stage reads it. */
-gboolean ls_input_runs (const LsBuilder *builder);
 /* The streams of one step; before its sections are written. */
 void ls_input_write (LsBuilder *builder);
 /* The next compute operation waits for the input of micro-batch first + counter of the loop. */

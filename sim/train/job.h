@@ -87,8 +87,6 @@ LsJob *ls_job_build_from (const LsWorkload *workload, const LsJobSource *source,
 void ls_job_install (const LsJob *job, LsEngine *engine, const guint *device_of_gpu,
                      const guint *host_of_gpu);
 
-/* Groups that a rank is a member of. */
-guint ls_job_groups_of_rank (const LsJob *job, guint rank);
 const LsRankKind *ls_job_kind (const LsJob *job, guint rank);
 /* Operations that all ranks execute in all. */
 gint64 ls_job_n_operations (const LsJob *job);

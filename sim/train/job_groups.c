@@ -144,12 +144,3 @@ void ls_job_add_groups (LsJob *job, const LsWorkload *workload) {
   job->n_groups = groups->len;
   job->groups = (LsJobGroup *) (gpointer) g_array_free (groups, FALSE);
 }
-
-guint ls_job_groups_of_rank (const LsJob *job, guint rank) {
-  guint count = 0;
-
-  for (guint i = 0; i < job->n_groups; i++)
-    for (guint k = 0; k < job->groups[i].n_ranks; k++)
-      count += job->groups[i].ranks[k] == rank;
-  return count;
-}

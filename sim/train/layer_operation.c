@@ -68,8 +68,10 @@ LsMark ls_layer_write_collective (LsBuilder *builder, const LsLayerOp *op, LsPha
   return mark;
 }
 
-LsMark ls_layer_write (LsBuilder *builder, const LsLayerOp *op, LsPhaseName phase, LsClaims claims,
-                       gboolean overlaps, LsMark *deferred) {
+/* Appends one operation of a layer. `deferred` is a collective that only the operation after the next
+ * one waits for; invalid when there is none. `overlaps`: a collective may be that one. */
+static LsMark write_one (LsBuilder *builder, const LsLayerOp *op, LsPhaseName phase,
+                         LsClaims claims, gboolean overlaps, LsMark *deferred) {
   LsMark due = *deferred, mark;
 
   deferred->valid = FALSE;
@@ -103,8 +105,9 @@ static LsClaims claims_of (const LsClaims claims[2], guint i, guint n) {
                     i + 1 == n ? claims[0].release_bytes + claims[1].release_bytes : 0, FALSE};
 }
 
-LsMark ls_layer_write_pieces (LsBuilder *builder, const LsLayerOp *op, LsPhaseName phase,
-                              const LsClaims claims[2], LsMark *deferred) {
+/* Appends op[0] and op[1], which are cut; returns the last piece of the matmul. */
+static LsMark write_pieces (LsBuilder *builder, const LsLayerOp *op, LsPhaseName phase,
+                            const LsClaims claims[2], LsMark *deferred) {
   const gboolean gathers = op->is_collective;
   const LsLayerOp *matmul = gathers ? &op[1] : op, *collective = gathers ? op : &op[1];
   const guint n = collective->pieces;
@@ -143,9 +146,9 @@ LsMark ls_layer_item_write (LsBuilder *builder, const LsLayerItem *item, LsMark 
   LsMark none = {0};
 
   if (item->cut)
-    return ls_layer_write_pieces (builder, item->op, item->phase, claims, deferred);
+    return write_pieces (builder, item->op, item->phase, claims, deferred);
   if (item->op != NULL)
-    return ls_layer_write (builder, item->op, item->phase, claims[0], item->overlaps, deferred);
+    return write_one (builder, item->op, item->phase, claims[0], item->overlaps, deferred);
   if (item->name == NULL) {
     if (deferred->valid)
       ls_builder_wait (builder, *deferred);

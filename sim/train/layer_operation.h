@@ -24,10 +24,6 @@ typedef struct {
 /* A collective of a layer behind the newest compute operation; nobody waits for it yet. */
 LsMark ls_layer_write_collective (LsBuilder *builder, const LsLayerOp *op, LsPhaseName phase,
                                   LsClaims claims);
-/* Appends one operation of a layer. `deferred` is a collective that only the operation after the next
- * one waits for; invalid when there is none. `overlaps`: a collective may be that one. */
-LsMark ls_layer_write (LsBuilder *builder, const LsLayerOp *op, LsPhaseName phase, LsClaims claims,
-                       gboolean overlaps, LsMark *deferred);
 /* What a layer's lists are written in, or noted down in to be written later beside others. */
 typedef struct {
   const LsLayerOp *op; /* of a plan; NULL: what follows */
@@ -47,6 +43,3 @@ LsMark ls_layer_item_put (LsBuilder *builder, const LsLayerItem *item, LsMark *d
 /* Is this operation the first of a collective and a matmul that are cut, in either order? It must not be the
  * last of its list. */
 gboolean ls_layer_is_cut (const LsLayerOp *op);
-/* Appends op[0] and op[1], which are cut; returns the last piece of the matmul. */
-LsMark ls_layer_write_pieces (LsBuilder *builder, const LsLayerOp *op, LsPhaseName phase,
-                              const LsClaims claims[2], LsMark *deferred);

@@ -125,7 +125,8 @@ static void view_of (const LsLayout *layout, LsAxis axis, View *view) {
     dense_view (layout, view);
 }
 
-guint ls_layout_stride (const LsLayout *layout, LsAxis axis) {
+/* Distance in rank numbers between neighbours along tensor, context, data or pipeline. */
+static guint stride_of (const LsLayout *layout, LsAxis axis) {
   guint stride = 1;
 
   for (guint i = 0; i < LS_LAYOUT_AXES && layout->order[i] != axis; i++)
@@ -136,7 +137,7 @@ guint ls_layout_stride (const LsLayout *layout, LsAxis axis) {
 
 /* The number of a rank in a view, and back. */
 static guint number_of (const LsLayout *layout, const View *view, guint rank) {
-  const guint inside = ls_layout_stride (layout, LS_AXIS_PIPELINE);
+  const guint inside = stride_of (layout, LS_AXIS_PIPELINE);
   const guint stage = rank / inside % layout->pipeline;
 
   LS_REQUIRE (rank < layout->ranks, "rank %u of %u", rank, layout->ranks);
@@ -146,7 +147,7 @@ static guint number_of (const LsLayout *layout, const View *view, guint rank) {
 }
 
 static guint rank_of (const LsLayout *layout, const View *view, guint number) {
-  const guint inside = ls_layout_stride (layout, LS_AXIS_PIPELINE);
+  const guint inside = stride_of (layout, LS_AXIS_PIPELINE);
   const guint stage = number / stage_ranks (layout), local = number % stage_ranks (layout);
 
   if (!view->by_stage)
@@ -226,10 +227,10 @@ guint ls_layout_rank (const LsLayout *layout, LsCoordinates at) {
   LS_REQUIRE (at.tensor < layout->tensor && at.data < layout->data && at.stage < layout->pipeline &&
                   at.context < layout->context,
               "coordinates (%u, %u, %u, %u)", at.tensor, at.context, at.data, at.stage);
-  return at.tensor * ls_layout_stride (layout, LS_AXIS_TENSOR) +
-         at.context * ls_layout_stride (layout, LS_AXIS_CONTEXT) +
-         at.data * ls_layout_stride (layout, LS_AXIS_DATA) +
-         at.stage * ls_layout_stride (layout, LS_AXIS_PIPELINE);
+  return at.tensor * stride_of (layout, LS_AXIS_TENSOR) +
+         at.context * stride_of (layout, LS_AXIS_CONTEXT) +
+         at.data * stride_of (layout, LS_AXIS_DATA) +
+         at.stage * stride_of (layout, LS_AXIS_PIPELINE);
 }
 
 guint ls_layout_n_groups (const LsLayout *layout, LsAxis axis) {

@@ -49,8 +49,6 @@ guint ls_layout_copies (const LsLayout *layout);
 gboolean ls_layout_experts_fit (const LsLayout *layout);
 /* Ranks per group of an axis; LS_AXIS_EXPERT_TENSOR, _EXPERT_DATA and _DATA_CONTEXT too. */
 guint ls_layout_size (const LsLayout *layout, LsAxis axis);
-/* Distance in rank numbers between neighbours along tensor, context, data or pipeline. */
-guint ls_layout_stride (const LsLayout *layout, LsAxis axis);
 LsCoordinates ls_layout_coordinates (const LsLayout *layout, guint rank);
 /* By tensor, context, data and stage. */
 guint ls_layout_rank (const LsLayout *layout, LsCoordinates at);

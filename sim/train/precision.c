@@ -92,8 +92,15 @@ double ls_precision_frozen_size (const LsPrecision *precision) {
   return ls_format_size (precision->frozen);
 }
 
+/* Bytes per element of a parameter of a linear map on its way to the ranks that lack it. */
+static double gather_size (const LsPrecision *precision) {
+  return precision->narrow.used && precision->narrow.gathered
+             ? ls_format_size (precision->narrow.forward)
+             : ls_format_bytes (precision->compute);
+}
+
 double ls_precision_frozen_gather_size (const LsPrecision *precision) {
-  return MIN (ls_precision_frozen_size (precision), ls_precision_gather_size (precision));
+  return MIN (ls_precision_frozen_size (precision), gather_size (precision));
 }
 
 gboolean ls_precision_expands (const LsPrecision *precision, LsFormat format) {
@@ -101,17 +108,11 @@ gboolean ls_precision_expands (const LsPrecision *precision, LsFormat format) {
          ls_format_size (precision->frozen) < ls_format_size (format);
 }
 
-double ls_precision_gather_size (const LsPrecision *precision) {
-  return precision->narrow.used && precision->narrow.gathered
-             ? ls_format_size (precision->narrow.forward)
-             : ls_format_bytes (precision->compute);
-}
-
 gint64 ls_precision_gathered_bytes (const LsPrecision *precision, gint64 parameters,
                                     gint64 narrow) {
   const gint64 maps = CLAMP (narrow, 0, parameters);
 
-  return (gint64) ((double) maps * ls_precision_gather_size (precision)) +
+  return (gint64) ((double) maps * gather_size (precision)) +
          (parameters - maps) * ls_format_bytes (precision->compute);
 }
 

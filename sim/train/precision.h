@@ -117,9 +117,7 @@ double ls_precision_frozen_size (const LsPrecision *precision);
 double ls_precision_frozen_gather_size (const LsPrecision *precision);
 /* Are products that read `format` given such maps in a narrower one, to be expanded first? */
 gboolean ls_precision_expands (const LsPrecision *precision, LsFormat format);
-/* Bytes per element of a parameter of a linear map on its way to the ranks that lack it. */
-double ls_precision_gather_size (const LsPrecision *precision);
-/* Bytes of so many parameters on that way, `narrow` of them (at most all) of linear maps that multiply in a narrow
+/* Bytes of so many parameters on their way to the ranks that lack them, `narrow` of them (at most all) of linear maps that multiply in a narrow
  * format: all others (embedding, norms, head) travel in `compute`. source: TransformerEngine, whose modules alone have
  * Float8Tensors; torchao, float8/fsdp_utils.py (weights of Float8Linear). */
 gint64 ls_precision_gathered_bytes (const LsPrecision *precision, gint64 parameters, gint64 narrow);

@@ -73,7 +73,8 @@ gint64 ls_recompute_extra_ps (const LsStage *stage, const LsWorkload *workload) 
   return ps;
 }
 
-gint64 ls_recompute_forward_ps (const LsStage *stage) {
+/* Time alone of the kernels of its whole forward pass, per micro-batch. */
+static gint64 forward_alone_ps (const LsStage *stage) {
   gint64 ps = 0;
 
   for (guint i = 0; i < stage->n_runs; i++)
@@ -241,7 +242,7 @@ static double count_work (const LsStage *stage, const LsRecompute *recompute, gi
 static LsRecomputePoint point_at (LsWorkload *workload, guint number,
                                   const LsAccelerator *accelerator) {
   g_autoptr (LsStage) stage = ls_stage_new (workload, number, accelerator);
-  const gint64 forward_ps = ls_recompute_forward_ps (stage);
+  const gint64 forward_ps = forward_alone_ps (stage);
   const gint64 layers = layers_of (stage);
   LsRecomputePoint point = {.extra_ps = ls_recompute_extra_ps (stage, workload)};
   LsMemoryEstimate estimate;

@@ -23,9 +23,8 @@
 char *ls_recompute_text (const LsRecompute *recompute);
 /* Replaces mode fit of a resolved workload by what it chooses, marked `fitted`; any other mode stays. */
 void ls_recompute_fit (LsWorkload *workload, const LsAccelerator *const *accelerators);
-/* Time alone of the kernels that run again per micro-batch of a stage, and of its whole forward pass. */
+/* Time alone of the kernels that run again per micro-batch of a stage. */
 gint64 ls_recompute_extra_ps (const LsStage *stage, const LsWorkload *workload);
-gint64 ls_recompute_forward_ps (const LsStage *stage);
 
 /* A point of the curve: all layers recomputed every `k`, in one unit. */
 typedef struct {

@@ -11,24 +11,24 @@
 /* Schedules whose programs are written from a list of actions. */
 #define OF_ACTIONS(id, word, text) \
   { .kind = LS_SCHEDULE_##id, .name = word, .summary = text, .build = ls_actions_build }
-static const LsSchedule paired =
+static const LsPipelineSchedule paired =
     OF_ACTIONS (1F1B, "1f1b", "a forward beside the backward of the micro-batch before it");
-static const LsSchedule interleaved = OF_ACTIONS (
+static const LsPipelineSchedule interleaved = OF_ACTIONS (
     INTERLEAVED, "interleaved-1f1b", "1F1B over several stages per device: a bubble 1/v as long");
-static const LsSchedule zb_h1 =
+static const LsPipelineSchedule zb_h1 =
     OF_ACTIONS (ZB_H1, "zb-h1", "weight gradients fill bubbles, with the memory of 1F1B");
-static const LsSchedule zb_h2 =
+static const LsPipelineSchedule zb_h2 =
     OF_ACTIONS (ZB_H2, "zb-h2", "weight gradients fill all bubbles, with twice that memory");
-static const LsSchedule zb_v =
+static const LsPipelineSchedule zb_v =
     OF_ACTIONS (ZB_V, "zb-v", "two stages per device, there and back: no bubbles, 1F1B's memory");
-static const LsSchedule dualpipe =
+static const LsPipelineSchedule dualpipe =
     OF_ACTIONS (DUALPIPE, "dualpipe", "two copies of the model, fed from both ends");
-static const LsSchedule dualpipev =
+static const LsPipelineSchedule dualpipev =
     OF_ACTIONS (DUALPIPEV, "dualpipev", "DualPipe folded: one copy on half the devices");
 
-static const LsSchedule *const schedules[LS_N_SCHEDULES] = {
-    [LS_SCHEDULE_GPIPE] = &ls_schedule_gpipe,
-    [LS_SCHEDULE_1F1B] = &ls_schedule_1f1b,
+static const LsPipelineSchedule *const schedules[LS_N_SCHEDULES] = {
+    [LS_SCHEDULE_GPIPE] = &ls_pipeline_schedule_gpipe,
+    [LS_SCHEDULE_1F1B] = &ls_pipeline_schedule_1f1b,
     [LS_SCHEDULE_INTERLEAVED] = &interleaved,
     [LS_SCHEDULE_ZB_H1] = &zb_h1,
     [LS_SCHEDULE_ZB_H2] = &zb_h2,
@@ -37,21 +37,17 @@ static const LsSchedule *const schedules[LS_N_SCHEDULES] = {
     [LS_SCHEDULE_DUALPIPEV] = &dualpipev,
 };
 
-guint ls_schedule_count (void) {
-  return G_N_ELEMENTS (schedules);
-}
-
-const LsSchedule *ls_schedule_get (guint i) {
+const LsPipelineSchedule *ls_pipeline_schedule_get (guint i) {
   LS_REQUIRE (i < G_N_ELEMENTS (schedules), "schedule %u", i);
   return schedules[i];
 }
 
-const LsSchedule *ls_schedule_of (const LsWorkload *workload) {
+const LsPipelineSchedule *ls_pipeline_schedule_of (const LsWorkload *workload) {
   /* A single stage accumulates gradients: one forward, one backward, so that the activations of one
    * micro-batch are live; of two, where they run in pairs. */
   if (workload->layout.pipeline > 1)
     return schedules[workload->schedule];
-  return ls_pipeline_size (workload).paired ? &paired : &ls_schedule_1f1b;
+  return ls_pipeline_size (workload).paired ? &paired : &ls_pipeline_schedule_1f1b;
 }
 
 gboolean ls_builder_has_next (const LsBuilder *builder) {

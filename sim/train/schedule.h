@@ -23,14 +23,13 @@ typedef struct {
   const char *summary; /* one line for help */
   /* Writes one step's forwards, backwards and messages; at loop depth 1. */
   void (*build) (LsBuilder *builder);
-} LsSchedule;
+} LsPipelineSchedule;
 
-extern const LsSchedule ls_schedule_gpipe, ls_schedule_1f1b;
+extern const LsPipelineSchedule ls_pipeline_schedule_gpipe, ls_pipeline_schedule_1f1b;
 
-guint ls_schedule_count (void);
-const LsSchedule *ls_schedule_get (guint i);
+const LsPipelineSchedule *ls_pipeline_schedule_get (guint i);
 /* The schedule that the workload's stages really follow: on a single stage they are all the same. */
-const LsSchedule *ls_schedule_of (const LsWorkload *workload);
+const LsPipelineSchedule *ls_pipeline_schedule_of (const LsWorkload *workload);
 
 /* First and last compute operation of one forward or backward inside the loop over micro-batches. */
 typedef struct {

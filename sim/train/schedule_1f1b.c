@@ -148,7 +148,7 @@ static void build (LsBuilder *builder) {
     add_previous (&plan);
 }
 
-const LsSchedule ls_schedule_1f1b = {
+const LsPipelineSchedule ls_pipeline_schedule_1f1b = {
     .kind = LS_SCHEDULE_1F1B,
     .name = "1f1b",
     .summary = "one forward, one backward after a warm-up: activations of at most p micro-batches",

@@ -55,7 +55,7 @@ static void build (LsBuilder *builder) {
   }
 }
 
-const LsSchedule ls_schedule_gpipe = {
+const LsPipelineSchedule ls_pipeline_schedule_gpipe = {
     .kind = LS_SCHEDULE_GPIPE,
     .name = "gpipe",
     .summary = "all forwards, then all backwards: activations of every micro-batch at once",

@@ -325,16 +325,11 @@ LsSimulation *ls_simulation_new_with (const LsCluster *cluster, const LsSimulati
   return simulation;
 }
 
-LsSimulation *ls_simulation_new_jobs (const LsCluster *cluster, const LsSimulationJob *jobs,
-                                      guint n_jobs, guint64 seed) {
-  return ls_simulation_new_with (cluster, jobs, n_jobs, seed, NULL);
-}
-
 LsSimulation *ls_simulation_new (const LsCluster *cluster, const LsWorkload *workload,
                                  const LsJob *job, guint64 seed) {
   const LsSimulationJob one = {.workload = workload, .job = job};
 
-  return ls_simulation_new_jobs (cluster, &one, 1, seed);
+  return ls_simulation_new_with (cluster, &one, 1, seed, NULL);
 }
 
 void ls_simulation_free (LsSimulation *simulation) {
@@ -499,11 +494,6 @@ guint ls_simulation_n_places (const LsSimulation *simulation) {
 guint ls_simulation_rank (const LsSimulation *simulation, guint place) {
   LS_REQUIRE (place < simulation->n_places, "place %u of %u", place, simulation->n_places);
   return simulation->ranks[place];
-}
-
-guint ls_simulation_size (const LsSimulation *simulation, guint place) {
-  LS_REQUIRE (place < simulation->n_places, "place %u of %u", place, simulation->n_places);
-  return simulation->sizes[place];
 }
 
 guint ls_simulation_place (const LsSimulation *simulation, guint rank) {

@@ -76,9 +76,6 @@ typedef struct {
 /* One job from time 0. */
 LsSimulation *ls_simulation_new (const LsCluster *cluster, const LsWorkload *workload,
                                  const LsJob *job, guint64 seed);
-/* Several: their LsJobs share tables (ls_job_build_with()), and no GPU has ranks of two. */
-LsSimulation *ls_simulation_new_jobs (const LsCluster *cluster, const LsSimulationJob *jobs,
-                                      guint n_jobs, guint64 seed);
 typedef struct {
   gboolean fold; /* run one rank of each class, where that is possible */
   /* [rank]: kernels take this many times as long (usage fixed point; LS_USAGE_ONE: as they are); copied.
@@ -87,7 +84,8 @@ typedef struct {
   /* [rank]: only ranks with equal labels may stand for each other; borrowed until it is built. NULL: none. */
   const guint64 *label_of_rank;
 } LsSimulationOptions;
-/* The same with options; NULL: none. */
+/* Several jobs: their LsJobs share tables (ls_job_build_with()), and no GPU has ranks of two. `options` NULL:
+ * none. */
 LsSimulation *ls_simulation_new_with (const LsCluster *cluster, const LsSimulationJob *jobs,
                                       guint n_jobs, guint64 seed,
                                       const LsSimulationOptions *options);
@@ -110,7 +108,6 @@ const char *ls_simulation_unfolded_why (const LsSimulation *simulation);
 /* Ranks of the engine: the lowest of the ranks that each stands for, and how many they are. */
 guint ls_simulation_n_places (const LsSimulation *simulation);
 guint ls_simulation_rank (const LsSimulation *simulation, guint place);
-guint ls_simulation_size (const LsSimulation *simulation, guint place);
 guint ls_simulation_place (const LsSimulation *simulation, guint rank);
 /* NULL: not folded. */
 const LsFold *ls_simulation_fold (const LsSimulation *simulation);

@@ -147,8 +147,9 @@ static void select_operations (LsStage *stage, const LsWorkload *workload) {
   }
 }
 
-LsStage *ls_stage_new_part (const LsWorkload *workload, guint number,
-                            const LsAccelerator *accelerator) {
+/* One stage of the model. */
+static LsStage *new_part (const LsWorkload *workload, guint number,
+                          const LsAccelerator *accelerator) {
   LsStage *stage = g_new0 (LsStage, 1);
   const LsModel *model = workload->model;
   const guint stages = ls_workload_n_stages (workload);
@@ -205,11 +206,10 @@ LsStage *ls_stage_new (const LsWorkload *workload, guint device, const LsAcceler
 
   LS_REQUIRE (device < workload->layout.pipeline, "device %u", device);
   if (n == 1)
-    return ls_stage_new_part (workload, device, accelerator);
+    return new_part (workload, device, accelerator);
   LsStage **parts = g_new (LsStage *, n);
   for (guint part = 0; part < n; part++)
-    parts[part] =
-        ls_stage_new_part (workload, ls_workload_stage_of (workload, device, part), accelerator);
+    parts[part] = new_part (workload, ls_workload_stage_of (workload, device, part), accelerator);
   return ls_stage_new_of_parts (workload, parts, n);
 }
 

@@ -47,9 +47,6 @@ struct LsStage {
 
 /* Of a device, by its place in the pipeline. */
 LsStage *ls_stage_new (const LsWorkload *workload, guint device, const LsAccelerator *accelerator);
-/* One stage of the model. */
-LsStage *ls_stage_new_part (const LsWorkload *workload, guint number,
-                            const LsAccelerator *accelerator);
 /* A device's stage from its parts (takes the array and what is in it). */
 LsStage *ls_stage_new_of_parts (const LsWorkload *workload, LsStage **parts, guint n_parts);
 /* Activations and gradients to and from neighbours for which a device has buffers: one of each per part and

@@ -46,7 +46,7 @@ LsUpdate *ls_update_new (const LsUpdateSpec *spec, LsEngine *engine, const LsUpd
   u->read_version = g_new0 (gint64, (gsize) n * s);
   u->reads = g_new0 (guint64, (gsize) n * s);
   u->shards = g_new0 (LsUpdateShard, s);
-  u->gradients = g_array_new (FALSE, TRUE, sizeof (LsGradient));
+  u->gradients = g_array_new (FALSE, TRUE, sizeof (LsUpdateGradient));
   u->free_gradients = g_array_new (FALSE, FALSE, sizeof (guint32));
   u->whole = g_array_new (FALSE, FALSE, sizeof (guint32));
   u->batch = g_new0 (guint32, n);
@@ -169,27 +169,27 @@ static guint32 new_gradient (LsUpdate *u, LsUpdateWorker *worker) {
     }
   }
   worker->pending++;
-  *ls_gradient_at (u, slot) = (LsGradient){.number = -1,
-                                           .clock = worker->clock,
-                                           .worker = worker->number,
-                                           .coming = s,
-                                           .adding = s,
-                                           .open = s,
-                                           .live = TRUE,
-                                           .read_ps = worker->read_ps,
-                                           .computed_ps = ls_engine_now_ps (u->engine),
-                                           .arrived_ps = -1,
-                                           .applied_ps = -1,
-                                           .read_version = -1,
-                                           .applied_version = -1,
-                                           .staleness = -1};
+  *ls_gradient_at (u, slot) = (LsUpdateGradient){.number = -1,
+                                                 .clock = worker->clock,
+                                                 .worker = worker->number,
+                                                 .coming = s,
+                                                 .adding = s,
+                                                 .open = s,
+                                                 .live = TRUE,
+                                                 .read_ps = worker->read_ps,
+                                                 .computed_ps = ls_engine_now_ps (u->engine),
+                                                 .arrived_ps = -1,
+                                                 .applied_ps = -1,
+                                                 .read_version = -1,
+                                                 .applied_version = -1,
+                                                 .staleness = -1};
   for (guint i = 0; i < s; i++)
     *ls_gradient_part (u, slot, i) = (LsGradientPart){
         .state = LS_GRADIENT_COMING, .read_version = u->read_version[worker->number * s + i]};
   return slot;
 }
 
-static void tell_gradient (LsUpdate *u, const LsGradient *g, gboolean local) {
+static void tell_gradient (LsUpdate *u, const LsUpdateGradient *g, gboolean local) {
   LsGradientRecord record = {.gradient = g->number,
                              .worker = (gint32) g->worker,
                              .clock = g->clock,
@@ -229,7 +229,7 @@ static void free_gradient (LsUpdate *u, guint32 slot) {
 
 /* All shards are done with it. */
 static void close_gradient (LsUpdate *u, guint32 slot) {
-  LsGradient *g = ls_gradient_at (u, slot);
+  LsUpdateGradient *g = ls_gradient_at (u, slot);
   LsUpdateWorker *worker = &u->workers[g->worker];
 
   if (g->exchange) {
@@ -260,7 +260,7 @@ guint32 ls_update_new_exchange (LsUpdate *u, guint worker) {
 /* What becomes of a gradient on one shard: applied to its version now, or dropped. The caller writes
  * the log and then lets the version grow. */
 void ls_update_settle (LsUpdate *u, guint32 slot, guint shard, const char *reason) {
-  LsGradient *g = ls_gradient_at (u, slot);
+  LsUpdateGradient *g = ls_gradient_at (u, slot);
   LsGradientPart *part = ls_gradient_part (u, slot, shard);
   gint64 version = u->shards[shard].version, staleness = version - part->read_version;
 
@@ -289,6 +289,11 @@ void ls_update_settle (LsUpdate *u, guint32 slot, guint shard, const char *reaso
   }
 }
 
+static void end_run (LsUpdate *u) {
+  u->stopped = TRUE;
+  ls_engine_halt (u->engine);
+}
+
 void ls_update_computed (LsUpdate *u, guint number) {
   LsUpdateWorker *worker = &u->workers[number];
   const LsUpdatePolicy *policy = u->spec.policy;
@@ -299,7 +304,7 @@ void ls_update_computed (LsUpdate *u, guint number) {
   worker->computing = FALSE;
   ls_update_span (u, number, LS_SPAN_PUSH);
   guint32 slot = new_gradient (u, worker);
-  LsGradient *g = ls_gradient_at (u, slot);
+  LsUpdateGradient *g = ls_gradient_at (u, slot);
   g->number = u->next_gradient++;
   worker->clock++;
   u->totals.evaluated++;
@@ -319,12 +324,12 @@ void ls_update_computed (LsUpdate *u, guint number) {
   }
   policy->computed (u, number, slot);
   if (u->spec.stop_samples >= 0 && u->totals.samples >= u->spec.stop_samples)
-    ls_update_stop (u);
+    end_run (u);
 }
 
 /* A local step never goes to the server. */
 void ls_update_local_ended (LsUpdate *u, guint32 slot) {
-  LsGradient *g = ls_gradient_at (u, slot);
+  LsUpdateGradient *g = ls_gradient_at (u, slot);
 
   u->totals.local++;
   g->staleness = 0;
@@ -355,7 +360,7 @@ void ls_update_abandon (LsUpdate *u, guint number, const char *reason) {
   while (worker->pending > 0) {
     guint32 oldest = LS_NO_GRADIENT;
     for (guint32 slot = 0; slot < u->gradients->len; slot++) {
-      const LsGradient *g = ls_gradient_at (u, slot);
+      const LsUpdateGradient *g = ls_gradient_at (u, slot);
       if (!g->live || g->worker != number || g->adding == 0)
         continue;
       if (oldest == LS_NO_GRADIENT || g->number < ls_gradient_at (u, oldest)->number)
@@ -413,8 +418,8 @@ static gboolean waits_for_update (const LsUpdate *u, guint number) {
   if (!u->spec.policy->whole || u->spec.policy->goes_on)
     return FALSE;
   for (guint i = 0; i < u->whole->len; i++)
-    if (g_array_index (u->gradients, LsGradient, g_array_index (u->whole, guint32, i)).worker ==
-        number)
+    if (g_array_index (u->gradients, LsUpdateGradient, g_array_index (u->whole, guint32, i))
+            .worker == number)
       return TRUE;
   for (guint i = 0; u->stepping && i < u->n_batch; i++)
     if (u->batch_workers[i] == number)
@@ -449,11 +454,6 @@ void ls_update_join (LsUpdate *u) {
 
 /* --- the run --------------------------------------------------------------------------------- */
 
-void ls_update_stop (LsUpdate *u) {
-  u->stopped = TRUE;
-  ls_engine_halt (u->engine);
-}
-
 void ls_update_count (LsUpdate *u) {
   gint64 least = u->shards[0].version;
 
@@ -461,7 +461,7 @@ void ls_update_count (LsUpdate *u) {
     least = MIN (least, u->shards[i].version);
   u->updates = (guint64) least;
   if (u->spec.stop_updates >= 0 && least >= u->spec.stop_updates)
-    ls_update_stop (u);
+    end_run (u);
 }
 
 void ls_update_begin (LsUpdate *u) {
@@ -539,8 +539,8 @@ static gint64 percentile (const LsUpdate *u, double share) {
 }
 
 static gint compare_numbers (gconstpointer a, gconstpointer b, gpointer data) {
-  const LsGradient *x = ls_gradient_at (data, *(const guint32 *) a);
-  const LsGradient *y = ls_gradient_at (data, *(const guint32 *) b);
+  const LsUpdateGradient *x = ls_gradient_at (data, *(const guint32 *) a);
+  const LsUpdateGradient *y = ls_gradient_at (data, *(const guint32 *) b);
 
   return x->number < y->number ? -1 : x->number > y->number;
 }
@@ -554,7 +554,7 @@ static void tell_in_flight (LsUpdate *u) {
       g_array_append_val (open, slot);
   g_array_sort_with_data (open, compare_numbers, u);
   for (guint i = 0; i < open->len; i++) {
-    LsGradient *g = ls_gradient_at (u, g_array_index (open, guint32, i));
+    LsUpdateGradient *g = ls_gradient_at (u, g_array_index (open, guint32, i));
     for (guint s = 0; s < u->spec.shards; s++) {
       const LsGradientPart *part = ls_gradient_part (u, g_array_index (open, guint32, i), s);
       gint64 staleness = u->shards[s].version - part->read_version;

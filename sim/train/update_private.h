@@ -25,7 +25,7 @@ typedef struct {
   gint64 read_ps, computed_ps, arrived_ps, applied_ps;
   gint64 read_version, applied_version, staleness; /* of the shard where it was stalest */
   const char *reason;
-} LsGradient;
+} LsUpdateGradient;
 
 /* Of one gradient on one shard: gradient x shards + shard. */
 typedef struct {
@@ -77,7 +77,7 @@ struct LsUpdate {
   gint64 *read_version; /* worker x shards + shard */
   guint64 *reads;       /* transfers of models under way, likewise */
   LsUpdateShard *shards;
-  GArray *gradients;      /* LsGradient */
+  GArray *gradients;      /* LsUpdateGradient */
   LsGradientPart *parts;  /* gradients x shards */
   guint parts_size;       /* gradients */
   GArray *free_gradients; /* guint32 */
@@ -106,8 +106,8 @@ struct LsUpdate {
   gboolean stopped, finished;
 };
 
-static inline LsGradient *ls_gradient_at (LsUpdate *u, guint32 gradient) {
-  return &((LsGradient *) (gpointer) u->gradients->data)[gradient];
+static inline LsUpdateGradient *ls_gradient_at (LsUpdate *u, guint32 gradient) {
+  return &((LsUpdateGradient *) (gpointer) u->gradients->data)[gradient];
 }
 static inline LsGradientPart *ls_gradient_part (LsUpdate *u, guint32 gradient, guint shard) {
   return &u->parts[gradient * u->spec.shards + shard];
@@ -120,7 +120,6 @@ void ls_update_compute (LsUpdate *u, guint worker);
 void ls_update_abandon (LsUpdate *u, guint worker, const char *reason);
 /* Workers that have come back while an update was made take part from now on. */
 void ls_update_join (LsUpdate *u);
-void ls_update_stop (LsUpdate *u);
 void ls_update_count (LsUpdate *u); /* one more update of the shared model */
 void ls_update_tell (LsUpdate *u, LsUpdateRecord *record);
 /* The shard's version grows; TRUE in the log by the caller. */
@@ -134,8 +133,6 @@ void ls_update_push (LsUpdate *u, guint32 gradient);
 /* Answers the worker from one shard: the model, or an acknowledgement that leads to a request. */
 void ls_update_reply (LsUpdate *u, guint worker, guint shard);
 void ls_update_reply_all (LsUpdate *u, guint worker);
-/* The server starts to serve the model now. */
-void ls_update_serve (LsUpdate *u, guint worker, guint shard);
 void ls_update_drop (LsUpdate *u, guint32 gradient, const char *reason);
 /* The same for what no shard has added; what some have stays with them. */
 void ls_update_withdraw (LsUpdate *u, guint32 gradient, const char *reason);

@@ -78,7 +78,7 @@ static void sort_by_worker (LsUpdate *u, guint32 *gradients, guint n) {
     guint32 g = gradients[i];
     guint k = i;
     for (; k > 0; k--) {
-      const LsGradient *a = ls_gradient_at (u, gradients[k - 1]), *b = ls_gradient_at (u, g);
+      const LsUpdateGradient *a = ls_gradient_at (u, gradients[k - 1]), *b = ls_gradient_at (u, g);
       if (a->worker < b->worker || (a->worker == b->worker && a->number < b->number))
         break;
       gradients[k] = gradients[k - 1];
@@ -93,7 +93,7 @@ static void apply (LsUpdate *u, guint number, guint32 *gradients, guint n) {
 
   sort_by_worker (u, gradients, n);
   for (guint i = 0; i < n; i++) {
-    const LsGradient *g = ls_gradient_at (u, gradients[i]);
+    const LsUpdateGradient *g = ls_gradient_at (u, gradients[i]);
     if (u->n_sinks > 0) {
       LsUpdateRecord record = {.operation =
                                    u->spec.policy->elastic ? LS_UPDATE_ELASTIC : LS_UPDATE_APPLY,
@@ -182,7 +182,7 @@ static guint needed (const LsUpdate *u) {
     return u->spec.k;
   for (guint i = 0; i < u->whole->len; i++) {
     guint32 slot = g_array_index (u->whole, guint32, i);
-    guint worker = g_array_index (u->gradients, LsGradient, slot).worker;
+    guint worker = g_array_index (u->gradients, LsUpdateGradient, slot).worker;
     count += u->workers[worker].away ? 1 : 0;
   }
   return MIN (u->spec.k, MAX (1, count));
@@ -218,7 +218,7 @@ static gboolean too_stale (LsUpdate *u, guint32 slot, guint shard) {
 
 static void drop_part (LsUpdate *u, guint32 slot, guint number, const char *reason) {
   if (u->n_sinks > 0) {
-    const LsGradient *g = ls_gradient_at (u, slot);
+    const LsUpdateGradient *g = ls_gradient_at (u, slot);
     LsUpdateRecord record = {.operation = LS_UPDATE_DROP,
                              .worker = (gint32) g->worker,
                              .shard = shard_label (u, number),
@@ -234,7 +234,7 @@ static void drop_part (LsUpdate *u, guint32 slot, guint number, const char *reas
 }
 
 void ls_update_drop (LsUpdate *u, guint32 slot, const char *reason) {
-  LsGradient *g = ls_gradient_at (u, slot);
+  LsUpdateGradient *g = ls_gradient_at (u, slot);
 
   if (g->adding > 0)
     u->workers[g->worker].pending--;
@@ -253,7 +253,7 @@ void ls_update_drop (LsUpdate *u, guint32 slot, const char *reason) {
 }
 
 void ls_update_withdraw (LsUpdate *u, guint32 slot, const char *reason) {
-  LsGradient *g = ls_gradient_at (u, slot);
+  LsUpdateGradient *g = ls_gradient_at (u, slot);
   gint64 number = g->number;
 
   if (g->adding > 0)
@@ -309,7 +309,7 @@ static void add_ended (gpointer self, LsEngine *engine, guint64 data) {
     serve_queue (u, number);
     return;
   }
-  LsGradient *g = ls_gradient_at (u, slot);
+  LsUpdateGradient *g = ls_gradient_at (u, slot);
   guint worker = g->worker;
   ls_gradient_part (u, slot, number)->state = LS_GRADIENT_ADDED;
   if (--g->adding == 0)
@@ -338,7 +338,7 @@ static void serve_queue (LsUpdate *u, guint number) {
     gboolean step = !u->spec.policy->whole && shard->n_sum + 1 == u->spec.k;
 
     if (!u->spec.policy->whole && too_stale (u, slot, number)) {
-      LsGradient *g = ls_gradient_at (u, slot);
+      LsUpdateGradient *g = ls_gradient_at (u, slot);
       guint worker = g->worker;
       gboolean last = --g->adding == 0;
       u->workers[worker].pending -= last ? 1 : 0;
@@ -359,7 +359,7 @@ static void arrived (gpointer self, LsEngine *engine, guint64 data) {
   LsUpdate *u = self;
   guint32 slot = (guint32) (data >> 32);
   guint number = (guint) (data & G_MAXUINT32);
-  LsGradient *g = ls_gradient_at (u, slot);
+  LsUpdateGradient *g = ls_gradient_at (u, slot);
 
   (void) engine;
   if (u->stopped)
@@ -421,7 +421,8 @@ static void note_read (LsUpdate *u, guint worker, guint shard) {
   }
 }
 
-void ls_update_serve (LsUpdate *u, guint worker, guint shard) {
+/* The server starts to serve the model now. */
+static void serve (LsUpdate *u, guint worker, guint shard) {
   guint at = worker * u->spec.shards + shard;
 
   if (u->stopped)
@@ -442,7 +443,7 @@ static void requested (gpointer self, LsEngine *engine, guint64 data) {
 
   (void) engine;
   u->reads[worker * u->spec.shards + shard] = 0;
-  ls_update_serve (u, worker, shard);
+  serve (u, worker, shard);
 }
 
 static void acknowledged (gpointer self, LsEngine *engine, guint64 data) {
@@ -466,7 +467,7 @@ void ls_update_reply (LsUpdate *u, guint worker, guint shard) {
     ls_update_span (u, worker, LS_SPAN_PULL);
   }
   if (!u->spec.reply_ack) {
-    ls_update_serve (u, worker, shard);
+    serve (u, worker, shard);
     return;
   }
   if (!start (u, way (u, LS_UPDATE_WAY_ACK, worker, shard), acknowledged, pair (worker, shard),

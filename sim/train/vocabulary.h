@@ -138,8 +138,5 @@ typedef enum { LS_MEMORY (LS_ENUM_MEMORY) LS_N_MEMORY } LsMemoryKind;
 typedef enum { LS_SLOTS (LS_ENUM_SLOT) LS_N_SLOTS } LsSlot;
 
 const char *ls_part_name (LsPart part);
-const char *ls_axis_name (LsAxis axis);        /* NULL for LS_AXIS_NONE */
-const char *ls_phase_name (LsPhaseName phase); /* NULL for LS_PHASE_NONE */
-const char *ls_kind_name (LsKind kind);
-const char *ls_kind_class (LsKind kind);
+const char *ls_axis_name (LsAxis axis); /* NULL for LS_AXIS_NONE */
 const char *ls_memory_name (LsMemoryKind kind);

@@ -90,7 +90,7 @@ void ls_workload_free (LsWorkload *workload) {
 }
 
 /* The first size of the model that the tensor ranks cannot split, or NULL. */
-const char *ls_workload_unsplit (const LsWorkload *workload, gint64 *size) {
+static const char *unsplit_size (const LsWorkload *workload, gint64 *size) {
   const LsTransformer *t = &workload->model->transformer;
   const struct {
     const char *name;
@@ -186,7 +186,7 @@ static gboolean resolve_model (LsWorkload *workload, GError **error) {
   workload->vocab = workload->layout.tensor == 1 || t->vocab % workload->layout.tensor == 0
                         ? t->vocab
                         : (t->vocab + multiple - 1) / multiple * multiple;
-  name = ls_workload_unsplit (workload, &size);
+  name = unsplit_size (workload, &size);
   if (name == NULL)
     return TRUE;
   g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "tensor %u does not divide %s = %" G_GINT64_FORMAT,

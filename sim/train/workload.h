@@ -160,8 +160,6 @@ gboolean ls_workload_scales_delayed (const LsWorkload *workload);
 gint64 ls_workload_sequence_parts (const LsWorkload *workload);
 /* Micro-batches per step of a replica. */
 gint64 ls_workload_microbatches (const LsWorkload *workload, guint data);
-/* The first size of the model that the tensor ranks cannot split ("heads"), NULL when there is none. */
-const char *ls_workload_unsplit (const LsWorkload *workload, gint64 *size);
 /* Moments that the optimizer keeps per parameter: Adam and LAMB 2, Lion 1, SGD and LARS 1 with momentum, else
  * 0. Adafactor keeps a row and a column per matrix instead of its second moment, which counts as none.
  * source: You et al. 2019 (LAMB, arXiv 1904.00962), You et al. 2017 (LARS, arXiv 1708.03888), Chen et al.

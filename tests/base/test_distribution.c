@@ -130,8 +130,6 @@ START_TEST (a_heavy_tail_has_no_mean) {
   LsDistribution d = ls_distribution ("pareto", 1, 1, 0);
 
   ck_assert (isinf (ls_distribution_mean (&d)));
-  g_autofree char *words = ls_distribution_describe (&d);
-  ck_assert_str_eq (words, "pareto (minimum 1 s, shape 1)");
 }
 END_TEST
 

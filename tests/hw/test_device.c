@@ -122,15 +122,6 @@ START_TEST (attention_falls_back) {
     ls_device_init (&device, gpu (cases[i].name), LS_CLOCK_BEST, NULL);
     ck_assert_int_eq (ls_device_attention (&device, cases[i].wanted), cases[i].runs);
   }
-  for (int a = 0; a < LS_N_ATTENTIONS; a++) {
-    LsAttention attention = LS_N_ATTENTIONS;
-    ck_assert (ls_attention_parse (ls_attention_name ((LsAttention) a), &attention, NULL));
-    ck_assert_int_eq (attention, a);
-  }
-  LsAttention untouched = LS_ATTENTION_FLASH1;
-  g_autoptr (GError) error = NULL;
-  ck_assert (!ls_attention_parse ("flash-9", &untouched, &error));
-  ck_assert_int_eq (untouched, LS_ATTENTION_FLASH1);
 }
 END_TEST
 
