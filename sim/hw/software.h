@@ -83,6 +83,9 @@ typedef struct {
    * of the backward pass; gathers arrive in a flat buffer that only their stream may use again
    * (torch/distributed/fsdp/_fully_shard: _fsdp_state.py, _lazy_init; _fsdp_collectives.py, foreach_all_gather). */
   gboolean root_stays_gathered;
+  /* ...and a pipeline is torch.distributed.pipelining's, which keeps a buffer for each micro-batch and message that comes
+   * (train/fsdp2_memory.h). */
+  gboolean posts_all_receives;
   /* ...and stage 3 copies what was gathered into parameters, and gradients into what is sent, on the compute stream
    * (_fsdp_collectives.py, foreach_all_gather_copy_out and foreach_reduce_scatter_copy_in). */
   gboolean copies_shards;

@@ -18,6 +18,7 @@
 #include "base/assert.h"
 #include "train/activation_offload.h"
 #include "train/deepspeed_memory.h"
+#include "train/fsdp2_memory.h"
 #include "train/gather_depth.h"
 #include "train/gathered_bytes.h"
 #include "train/memory_actions.h"
@@ -210,12 +211,8 @@ static gint64 narrow_logits (const LsWorkload *workload, const LsStage *stage) {
 }
 
 gint64 ls_memory_apart (const LsWorkload *workload, const LsStage *stage) {
-  gint64 bytes = ls_memory_root (workload, stage), largest = 0;
+  gint64 bytes = ls_fsdp2_apart (workload, stage);
 
-  for (guint i = 0; has_root (workload) && i < stage->n_runs; i++)
-    if (stage->runs[i].is_block)
-      largest = MAX (largest, ls_gathered_bytes (stage->runs[i].plan, &workload->precision).dense);
-  bytes += largest;
   if (workload->software->loss_keeps == LS_LOSS_LOG_SOFTMAX)
     bytes += narrow_logits (workload, stage);
   return bytes;

@@ -14,8 +14,8 @@
 
 #include "train/stage.h"
 
-/* What measured reserved bytes differ by at most: 15 rows of train_torchtitan.csv, worst 9.2 %, mean 3.3 %. A verdict
- * nearer to the limit says so; it keeps no other reserve. */
+/* What measured reserved bytes differ by at most: 15 rows of train_torchtitan.csv, one 12 %, the others 8.3 % or
+ * less, mean 4.0 %. A verdict nearer to the limit says so; it keeps no other reserve. */
 #define LS_MEMORY_ERROR 0.09
 
 /* What a rank holds from the first step to the last. */
@@ -75,8 +75,8 @@ guint ls_memory_communicators (const LsWorkload *workload);
 gint64 ls_memory_capacity (const LsAccelerator *accelerator, guint communicators);
 /* Of the embedding, last norm and output matrix, what stays gathered with ZeRO stage 3; 0 where nothing does. */
 gint64 ls_memory_root (const LsWorkload *workload, const LsStage *stage);
-/* What the allocator holds that the peak cannot use, because it is another stream's or too small a hole: a flat
- * buffer for the root's gather and one for a block's, and the 16-bit logits, let go before the larger tensors of an
+/* What the allocator holds that the peak cannot use, because it is another stream's or too small a hole: FSDP2's flat
+ * buffers (fsdp2_memory.h), and the 16-bit logits, let go before the larger tensors of an
  * fp32 loss are made. */
 gint64 ls_memory_apart (const LsWorkload *workload, const LsStage *stage);
 /* What the allocator holds for an allocated peak. */

@@ -11,6 +11,7 @@
 
 #include "base/assert.h"
 #include "train/deepspeed_memory.h"
+#include "train/fsdp2_memory.h"
 #include "train/layer_plans.h"
 #include "train/pipeline.h"
 
@@ -228,6 +229,8 @@ gint64 ls_stage_message_bytes (const LsStage *stage, const LsWorkload *workload,
     if (number > 0 && ls_pipeline_to_previous (pipeline, &size, device, part) != 0)
       came += received_bytes[part];
   }
+  if (workload->software->posts_all_receives)
+    return ls_fsdp2_messages (workload, device, sent, came);
   return 2 * (sent + came) + ls_deepspeed_messages (workload, device, sent, came);
 }
 
