@@ -42,6 +42,7 @@ static const LsTableColumn training[] = {
     {"inter_node_per_gpu_gbit_s", LS_COLUMN_INPUT,
      "network per accelerator, Gbit/s, one direction; empty: the node's"},
     {"inter_node", LS_COLUMN_INPUT, "the same as \"4x200 Gb/s per node\""},
+    {"fabric", LS_COLUMN_INPUT, "network in words: Omni-Path chooses nodes with such adapters"},
     {"intra_node", LS_COLUMN_INPUT, "NVLink or NVL72: trays of four make a domain of up to 72"},
     {"dp", LS_COLUMN_INPUT, "replicas; empty: what the rest leaves"},
     {"cp", LS_COLUMN_INPUT, "context-parallel ranks; empty: 1"},

@@ -97,10 +97,23 @@ static gboolean integer (const Reader *reader, const char *column, gint64 least,
 
 #define NVL72_GPUS 72
 #define NVL72_TRAY 4
+/* Letters of a name that no other word has in it. */
+#define LEAST_NAME 8
 
-/* The node preset with that GPU and count whose adapters are nearest to the stated rate per GPU; the
- * first of equals, so catalogue order decides when no rate is stated. */
-static const LsNode *find_node (const LsTrainingRow *row) {
+/* Do the words on the network name the adapter ("4x Omni-Path 100 Gbit/s per node")? */
+static gboolean named_in (const LsNic *nic, const char *fabric) {
+  g_auto (GStrv) words = g_strsplit (nic != NULL ? nic->aliases : "", " ", -1);
+
+  for (guint i = 0; words[i]; i++)
+    if (strlen (words[i]) >= LEAST_NAME && strstr (fabric, words[i]))
+      return TRUE;
+  return FALSE;
+}
+
+/* The node preset with that GPU and count whose adapters the fabric names, else are nearest to the stated rate per
+ * GPU; the first of equals, so catalogue order decides when no rate is stated. */
+static const LsNode *find_node (const LsTrainingRow *row, const char *fabric) {
+  g_autofree char *lower = g_ascii_strdown (fabric, -1);
   const LsNode *best = NULL;
   double best_gap = G_MAXDOUBLE;
 
@@ -108,7 +121,9 @@ static const LsNode *find_node (const LsTrainingRow *row) {
     const LsNode *node = ls_node_get (i);
     const LsNic *nic = node->nic ? ls_nic_find (node->nic, NULL) : NULL;
     double gbit_s = nic ? nic->bytes_per_s * 8e-9 * node->nics / node->gpus : 0;
-    double gap = row->nic_gbit_s > 0 ? fabs (gbit_s - row->nic_gbit_s) : 0;
+    double gap = named_in (nic, lower) ? -1
+                 : row->nic_gbit_s > 0 ? fabs (gbit_s - row->nic_gbit_s)
+                                       : 0;
 
     if (!g_str_equal (node->gpu, row->gpu->name) ||
         (node->gpus != row->gpus_per_node && node->gpus != NVL72_GPUS))
@@ -179,7 +194,7 @@ static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError 
   if (!*rate)
     out->nic_gbit_s = node_rate (text (reader, "inter_node"), out->gpus_per_node);
   widen_to_domain (reader, out);
-  out->node = find_node (out);
+  out->node = find_node (out, text (reader, "fabric"));
   if (!out->node)
     return skip (error, "no node preset has %d of %s", (int) out->gpus_per_node, out->gpu->name);
   if (out->gpus > out->gpus_per_node && out->gpus % out->gpus_per_node != 0)

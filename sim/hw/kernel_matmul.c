@@ -14,7 +14,8 @@
  * units have nothing else to do: a share of that traffic is not hidden and lengthens t_compute.
  * A product of 16-bit values whose rows in memory do not all begin at multiples of 16 bytes is copied to shared memory
  * in smaller pieces, and runs slower by a factor of the alignment (`unaligned`). And the vector units may do it, without
- * tiles or padding: t_compute = 2 m n k batch / their rate; that is what is left of a product with a vector (GEMV).
+ * tiles or padding: t_compute = 2 m n k batch / their rate; that is what is left of a product with a vector (GEMV), and of
+ * a batch of unaligned ones (`only_on_vectors`).
  * Left out: operands read again when they exceed the L2 cache. */
 #include "base/assert.h"
 #include "hw/kernel_cost.h"
@@ -65,6 +66,16 @@ static double alignment_factor (const LsMatmul *shape) {
   return 1;
 }
 
+/* cuBLAS 11 has no matrix-unit kernel for a strided batch of 16-bit products whose rows are unaligned. Source: PyTorch
+ * issue 83272 (CUDA 11.6; by its rates an A100 of 40 GB): 384 x 1024 x 1024 x 140 in bf16 runs at 12.2 TFLOP/s, 512 with
+ * 128 for 140 at 132.7, bound by memory; the fp32 units' peak is 19.5. In fp16 that one shape reached 53.9, which is not
+ * modelled: the products of BigScience's heads of 150 take as long in fp16 as in bf16 (chronicles-prequel.md, "Best
+ * TFLOPs": 844.8 and 853.8 s on 80 GPUs), and what runs of such heads take longer than those of 224 is that of 10
+ * TFLOP/s. Later cuBLAS and other devices are taken to be alike. */
+static gboolean only_on_vectors (const LsMatmul *shape, gboolean strided) {
+  return strided && shape->batch > 1 && alignment_factor (shape) > 1;
+}
+
 static double ceil_div (gint64 a, gint64 b) {
   const gint64 whole = a / b + (a % b != 0 ? 1 : 0);
 
@@ -105,11 +116,16 @@ static Choice on_vector_units (const LsDevice *device, const LsMatmul *shape, do
                   .kernels = 1};
 }
 
-static Choice best_choice (const LsDevice *device, const LsMatmul *shape, double bytes) {
+/* `strided`: the batch is one kernel, not kernels beside each other. */
+static Choice best_choice (const LsDevice *device, const LsMatmul *shape, double bytes,
+                           gboolean strided) {
   Choice best = on_vector_units (device, shape, bytes);
   const double slower = alignment_factor (shape);
   double sums = 2.0 * 4.0 * (double) shape->m * (double) shape->n * (double) shape->batch;
   double own = device->accelerator->tuning->split_cost.value, split_cost = own > 0 ? own : 1;
+
+  if (only_on_vectors (shape, strided))
+    return best;
   for (const LsTile *tile = device->accelerator->tuning->tiles; tile->m > 0; tile++)
     for (guint i = 0; i < G_N_ELEMENTS (splits); i++) {
       gint64 split = splits[i];
@@ -142,7 +158,7 @@ static LsKernelCost matmul_with_bytes (const LsDevice *device, const LsMatmul *s
       2.0 * (double) shape->m * (double) shape->n * (double) shape->k * (double) shape->batch;
   if (flops <= 0)
     return (LsKernelCost){.alone_ps = 0};
-  Choice choice = best_choice (device, shape, bytes);
+  Choice choice = best_choice (device, shape, bytes, TRUE);
   choice.compute_s += accumulate_seconds (device, shape, ACCUMULATE_SHARE);
   return ls_kernel_settle (choice.compute_s, choice.memory_s, device->kernel_overhead_s, flops,
                            choice.memory_s * device->hbm_bytes_per_s, choice.kernels);
@@ -174,7 +190,7 @@ LsKernelCost ls_kernel_grouped_matmul (const LsDevice *device, const LsMatmul *s
   if (groups == 1 || one.kernels == 0)
     return one;
   turn.batch = (gint64) beside;
-  Choice choice = best_choice (device, &turn, matrix_bytes (&turn));
+  Choice choice = best_choice (device, &turn, matrix_bytes (&turn), FALSE);
   choice.compute_s += accumulate_seconds (device, &turn, GROUPED_ACCUMULATE_SHARE);
   one = ls_kernel_settle (choice.compute_s / beside, choice.memory_s / beside,
                           device->kernel_overhead_s / beside, one.flops,

@@ -40,6 +40,24 @@ cp out scenario.yaml
 run 0 check scenario.yaml
 run 2 validate table.csv --row nothing
 
+# Words on the network: Omni-Path chooses the nodes that have it, before those whose rate is as near (aws-p4d has 50 Gb/s per
+# GPU too). One ring over four of them, an adapter each: 2 (3/4) of 4 GB at 40.5 Gb/s, what NCCL measured there.
+cat >words.csv <<CSV
+gpu,row_id,gpus,layers,hidden,heads,seq,tp,pp,global_batch,micro_batch,inter_node_per_gpu_gbit_s,fabric,step_time_s
+A100-SXM-80GB,path,16,4,1024,16,1024,1,1,64,2,50,4x Omni-Path 100 Gbit/s per node,0.5
+A100-SXM-80GB,none,16,4,1024,16,1024,1,1,64,2,50,,0.5
+CSV
+run 0 validate words.csv --row path --scenario
+says out "preset: jean-zay-a100"
+run 0 validate words.csv --row none --scenario
+grep -q "jean-zay" out && fail "a row without words is on Jean Zay"
+cat >ring.csv <<CSV
+run_id,collective,gpu,nodes,gpus_per_node,ranks,fabric,size_bytes,oop_time_us
+jz,all_reduce,A100-SXM-80GB,4,1,4,jean-zay-a100,4000000000,1185000
+CSV
+run 0 validate ring.csv
+awk -F, 'NR == 2 { exit !($6 > -3 && $6 < 3) } END { if (NR < 2) exit 1 }' out || fail "a ring over Omni-Path: $(cat out)"
+
 # The columns: every column that the readers name is listed (they abort otherwise), and every one listed is read.
 run 0 validate --columns
 [ "$(head -n 1 out)" = "table,column,use,meaning" ] || fail "the head line is $(head -n 1 out)"
