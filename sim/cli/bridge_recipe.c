@@ -13,6 +13,14 @@ typedef struct {
 
 #define HYBRID \
   { .dispatch = "fused" }
+#define HYBRID_ATTENTION \
+  { .dispatch = "fused", .parts = "attention" }
+#define HYBRID_ROUTER \
+  { .dispatch = "fused", .parts = "router" }
+#define ALL_TO_ALL_ATTENTION \
+  { .dispatch = "all-to-all", .parts = "attention" }
+#define ALL_TO_ALL_ROUTER \
+  { .dispatch = "all-to-all", .parts = "router" }
 #define ALL_TO_ALL \
   { .dispatch = "all-to-all" }
 #define ALL_TO_ALL_OVERLAP \
@@ -22,14 +30,24 @@ typedef struct {
 #define WHOLE \
   { .dispatch = "fused", .overlap = TRUE, .graphs = TRUE, .fused = TRUE, .attention = TRUE }
 
+/* recompute_modules layernorm and moe_act; mla_up_proj (Megatron-Core, multi_latent_attention.py,
+ * qkv_up_proj_and_rope_apply). */
+#define NORMS_ACTIVATION "norm1, norm2, swiglu"
+#define LATENT_UP "q_norm, kv_norm, q_up, kv_up, rotary, join_heads"
+
 static const Row rows[] = {
     /* qwen3_workload_base_configs.py @f29a269 and @01b2977; perf_recipes/qwen @04f0135 (whole iterations: release notes
      * of 0.5.1, pull request 4606, for B300 and B200). */
     {"qwen3-30b-a3b", "gb300 gb200 b300 b200", "mxfp8", 260600, 0, WHOLE},
-    {"qwen3-30b-a3b", "b200", NULL, 0, 260201, ALL_TO_ALL},
+    {"qwen3-30b-a3b", "b200", NULL, 260200, 260201, ALL_TO_ALL_ROUTER},
+    {"qwen3-30b-a3b", "b200", NULL, 260201, 0, HYBRID_ATTENTION},
+    {"qwen3-30b-a3b", "b200", NULL, 0, 0, ALL_TO_ALL},
     {"qwen3-30b-a3b", "h100", NULL, 0, 260400, ALL_TO_ALL},
+    {"qwen3-30b-a3b", "h100", NULL, 0, 0, HYBRID},
+    {"qwen3-30b-a3b", "gb300 gb200 b300", NULL, 260200, 0, HYBRID_ROUTER},
     {"qwen3-30b-a3b", NULL, NULL, 0, 0, HYBRID},
     {"qwen3-235b-a22b", "gb300 gb200", "mxfp8", 260600, 0, WHOLE},
+    {"qwen3-235b-a22b", "gb300 gb200", NULL, 260200, 0, HYBRID_ATTENTION},
     {"qwen3-235b-a22b", "gb300 gb200", NULL, 0, 0, HYBRID},
     {"qwen3-235b-a22b", "b300", NULL, 0, 260400, ALL_TO_ALL_OVERLAP},
     {"qwen3-235b-a22b", "h100", NULL, 0, 0, ALL_TO_ALL_OVERLAP},
@@ -42,16 +60,58 @@ static const Row rows[] = {
      "mxfp8",
      260600,
      0,
-     {.dispatch = "fused", .overlap = TRUE, .fused = TRUE, .attention = TRUE}},
-    {"gpt-oss-120b", "b300", "bf16", 260201, 0, HYBRID},
+     {.dispatch = "fused",
+      .overlap = TRUE,
+      .parts = "attention",
+      .fused = TRUE,
+      .attention = TRUE}},
+    {"gpt-oss-120b", "b300", "bf16", 260201, 0, HYBRID_ATTENTION},
+    {"gpt-oss-120b", "gb300 b300", "bf16", 260200, 0, ALL_TO_ALL_ATTENTION},
+    {"gpt-oss-120b",
+     "gb200 b200 h100",
+     "bf16",
+     260200,
+     0,
+     {.dispatch = "all-to-all", .again = NORMS_ACTIVATION}},
     {"gpt-oss-120b", NULL, NULL, 0, 0, ALL_TO_ALL},
     /* deepseek_workload_base_configs.py @f0e2c37 and @0426418. */
-    {"deepseek-v3", "gb300 gb200", "mxfp8", 260600, 0, WHOLE},
+    {"deepseek-v3", "gb300", "mxfp8", 260600, 0, WHOLE},
+    {"deepseek-v3",
+     "gb200",
+     "mxfp8",
+     260600,
+     0,
+     {.dispatch = "fused",
+      .overlap = TRUE,
+      .graphs = TRUE,
+      .again = LATENT_UP,
+      .fused = TRUE,
+      .attention = TRUE}},
+    {"deepseek-v3",
+     "gb200",
+     NULL,
+     260200,
+     0,
+     {.dispatch = "fused", .parts = "attention", .again = LATENT_UP}},
+    /* With eight stages in place of sixteen, by the later commit. */
+    {"deepseek-v3",
+     "b300",
+     NULL,
+     260401,
+     0,
+     {.dispatch = "fused", .parts = "attention", .again = LATENT_UP}},
+    {"deepseek-v3",
+     "gb300 b300 b200",
+     "mxfp8",
+     260200,
+     0,
+     {.dispatch = "fused", .again = LATENT_UP}},
     {"deepseek-v3", NULL, NULL, 0, 0, HYBRID},
     /* kimi_workload_base_configs.py @7a6f3ba and @013180a: whole iterations go with one sample per micro-batch, which
      * no release up to 26.06 prints. */
     {"kimi-k2", "gb300", "mxfp8", 260800, 0, WHOLE},
-    {"kimi-k2", "gb300 gb200", NULL, 0, 0, HYBRID},
+    {"kimi-k2", "gb200", NULL, 0, 0, {.dispatch = "fused", .parts = "router", .again = LATENT_UP}},
+    {"kimi-k2", "gb300", NULL, 0, 0, {.dispatch = "fused", .again = LATENT_UP}},
     {"kimi-k2", NULL, NULL, 0, 0, ALL_TO_ALL},
 };
 

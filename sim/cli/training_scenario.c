@@ -212,6 +212,9 @@ static void append_software (GString *yaml, const LsTrainingRow *row) {
   if (row->cuda_graphs > 0 || (recipe != NULL && recipe->graphs))
     g_string_append_printf (yaml, "  software: {generation: %s, cuda_graphs: true}\n",
                             row->software->name);
+  else if (recipe != NULL && recipe->parts != NULL)
+    g_string_append_printf (yaml, "  software: {generation: %s, layer_graphs: %s}\n",
+                            row->software->name, recipe->parts);
   else
     g_string_append_printf (yaml, "  software: %s\n", row->software->name);
 }
@@ -228,6 +231,20 @@ static void append_expert_ranks (GString *yaml, const LsTrainingRow *row) {
                             recipe->overlap && (row->pp == 1 || row->virtual_stages > 1)
                                 ? ", expert_overlap: true"
                                 : "");
+}
+
+static void append_recompute (GString *yaml, const LsTrainingRow *row, const char *recompute) {
+  const LsBridgeRecipe *recipe = ls_bridge_recipe (row);
+
+  if (recipe != NULL && recipe->again != NULL && g_str_equal (recompute, "none")) {
+    g_string_append_printf (yaml, "  recompute: {mode: selective, operations: [%s]}\n",
+                            recipe->again);
+    return;
+  }
+  g_string_append_printf (yaml, "  recompute: {mode: %s", recompute);
+  if (row->recompute_layers > 0)
+    g_string_append_printf (yaml, ", layers: %d", (int) row->recompute_layers);
+  g_string_append (yaml, "}\n");
 }
 
 char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const char *recompute) {
@@ -257,10 +274,8 @@ char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const 
   append_stages (yaml, row);
   g_string_append (yaml, "}\n");
   append_zero (yaml, row);
-  g_string_append_printf (yaml, "  recompute: {mode: %s", recompute);
-  if (row->recompute_layers > 0)
-    g_string_append_printf (yaml, ", layers: %d", (int) row->recompute_layers);
-  g_string_append (yaml, "}\n  stop: {steps: 1}\n");
+  append_recompute (yaml, row, recompute);
+  g_string_append (yaml, "  stop: {steps: 1}\n");
   g_string_append (yaml, "trace: {level: none}\n");
   return g_string_free (yaml, FALSE);
 }

@@ -26,6 +26,7 @@ typedef struct {
   gint64 bytes;     /* to and from HBM */
   double compute_s, memory_s, overhead_s;
   int kernels; /* launches */
+  int sums; /* of these, the sums behind split products: launched in the same call of the library */
   gboolean memory_bound;
   gboolean overflow;
 } LsKernelCost;

@@ -148,6 +148,11 @@ static double accumulate_seconds (const LsDevice *device, const LsMatmul *shape,
          ls_format_bytes (shape->output) / device->hbm_bytes_per_s;
 }
 
+static LsKernelCost with_sums (LsKernelCost cost) {
+  cost.sums = cost.kernels - 1;
+  return cost;
+}
+
 /* A matmul whose traffic to HBM is `bytes` instead of its three matrices once each. */
 static LsKernelCost matmul_with_bytes (const LsDevice *device, const LsMatmul *shape,
                                        double bytes) {
@@ -160,8 +165,9 @@ static LsKernelCost matmul_with_bytes (const LsDevice *device, const LsMatmul *s
     return (LsKernelCost){.alone_ps = 0};
   Choice choice = best_choice (device, shape, bytes, TRUE);
   choice.compute_s += accumulate_seconds (device, shape, ACCUMULATE_SHARE);
-  return ls_kernel_settle (choice.compute_s, choice.memory_s, device->kernel_overhead_s, flops,
-                           choice.memory_s * device->hbm_bytes_per_s, choice.kernels);
+  return with_sums (ls_kernel_settle (choice.compute_s, choice.memory_s, device->kernel_overhead_s,
+                                      flops, choice.memory_s * device->hbm_bytes_per_s,
+                                      choice.kernels));
 }
 
 static double matrix_bytes (const LsMatmul *shape) {
@@ -192,9 +198,9 @@ LsKernelCost ls_kernel_grouped_matmul (const LsDevice *device, const LsMatmul *s
   turn.batch = (gint64) beside;
   Choice choice = best_choice (device, &turn, matrix_bytes (&turn), FALSE);
   choice.compute_s += accumulate_seconds (device, &turn, GROUPED_ACCUMULATE_SHARE);
-  one = ls_kernel_settle (choice.compute_s / beside, choice.memory_s / beside,
-                          device->kernel_overhead_s / beside, one.flops,
-                          choice.memory_s / beside * device->hbm_bytes_per_s, choice.kernels);
+  one = with_sums (ls_kernel_settle (
+      choice.compute_s / beside, choice.memory_s / beside, device->kernel_overhead_s / beside,
+      one.flops, choice.memory_s / beside * device->hbm_bytes_per_s, choice.kernels));
   one = ls_kernel_measured (device, LS_KERNEL_MATMUL, sizes, G_N_ELEMENTS (sizes), shape->format,
                             one);
   return ls_kernel_times (&one, groups);

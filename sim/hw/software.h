@@ -27,6 +27,17 @@ typedef enum {
   LS_LOSS_LOG_SOFTMAX,
 } LsLossKeeps;
 
+/* Which launches of a layer are replayed from a graph, one forward and one backward. X(ID, "word") */
+#define LS_LAYER_GRAPHS(X)                                                                   \
+  X (NONE, "none")                                                                           \
+  X (ROUTER, "router") /* of a mixture of experts: from the norm to what is sent, and the */ \
+  /* shared experts; Megatron-Core's scopes moe_router and moe_preprocess */                 \
+  X (ATTENTION, "attention") /* ...and norm and attention of every layer: its scope attn too */
+
+#define LS_ENUM_LAYER_GRAPHS(id, word) LS_LAYER_GRAPHS_##id,
+typedef enum { LS_LAYER_GRAPHS (LS_ENUM_LAYER_GRAPHS) LS_N_LAYER_GRAPHS } LsLayerGraphs;
+const char *ls_layer_graphs_name (LsLayerGraphs graphs);
+
 typedef struct {
   const char *name;
   const char *aliases; /* separated by spaces */
@@ -118,6 +129,7 @@ typedef struct {
   gboolean scales_each_pass;
   gboolean compiled; /* a compiler fuses its elementwise chains; the row NAME-eager is without it */
   gboolean cuda_graphs; /* launches replayed: host_launch_s does not apply */
+  LsLayerGraphs layer_graphs;
   /* The host reads the number of tokens of each expert once per layer, forward, and waits for it (train/launch_program.h). */
   gboolean expert_sync;
   gboolean serial_launches; /* every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1) */
@@ -136,9 +148,11 @@ const LsSoftware *ls_software_for_framework (const char *framework);
  * Compiled: chains of elementwise work, norms and the loss are fused. Not compiled: the row NAME-eager, where
  * a compiler did it; kernels that were fused by hand stay.
  * Fused optimizer: one launch for all tensors and one pass over their states, or plain tensor code.
+ * Layer graphs: launches of parts of a layer are replayed.
  * Expert sync: the host waits for the numbers of tokens of experts, or not. */
 typedef struct {
   int cuda_graphs, compiled, fused_optimizer, expert_sync;
+  LsLayerGraphs layer_graphs; /* NONE: nothing is changed */
 } LsSoftwareChoice;
 /* The generation so changed, of the same name unless it is the eager one. Equal choices give the same row,
  * which lives as long as the process. */

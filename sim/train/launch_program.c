@@ -22,6 +22,22 @@ static gboolean is_exchange (const LsLayerOp *op) {
          op->collective == LS_COLLECTIVE_ALL_TO_ALL;
 }
 
+static gboolean is_graphed (const List *list, const LsLayerOp *op) {
+  const LsLayerGraphs graphs = list->builder->spec->workload->software->layer_graphs;
+
+  return (op->part == LS_PART_ROUTER && graphs >= LS_LAYER_GRAPHS_ROUTER) ||
+         (op->part == LS_PART_ATTENTION && graphs >= LS_LAYER_GRAPHS_ATTENTION);
+}
+
+/* Is the graph launched with operation `i`, the first of its list that is in it? */
+static gboolean starts_graph (const List *list, guint i) {
+  for (guint before = 0; before < i; before++)
+    if (!list->ops[before].is_collective && list->runs (list->builder, &list->ops[before]) &&
+        is_graphed (list, &list->ops[before]))
+      return FALSE;
+  return TRUE;
+}
+
 /* Of operation `i`: its launches and, but for collectives, its run; zero when it does not run. */
 static Times times_of (const List *list, guint i) {
   const LsLayerOp *op = &list->ops[i];
@@ -40,6 +56,10 @@ static Times times_of (const List *list, guint i) {
   times.host_ps = ls_kernel_host_ps (cost, software);
   times.device_ps = software->serial_launches ? 0 : cost->alone_ps;
   times.kernels = cost->kernels;
+  if (is_graphed (list, op)) {
+    times.kernels = starts_graph (list, i) ? 1 : 0;
+    times.host_ps = times.kernels * ls_kernel_launch_ps (software);
+  }
   return times;
 }
 

@@ -12,6 +12,7 @@
  *             source: Megatron-Core, transformer/moe/token_dispatcher.py @bed33f8, _maybe_dtoh_and_synchronize;
  *             Megatron-Bridge, perf_recipes/qwen/gb300/qwen3_moe.py @007282e: "the legacy grouped MLP path syncs
  *             tokens_per_expert to the host every layer, which serializes the CPU behind the GPU".
+ *             Parts of a layer that are graphs (software.layer_graphs) are one launch a list.
  * Invariants: nothing is added when a launch costs nothing, or launches are replayed from graphs.
  * Left out:   the lead that one list leaves to the next; a wait in backward lists (their counts are on the host by then);
  *             pairs of a forward and a backward, whose exchanges the other's kernels fill.

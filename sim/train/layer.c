@@ -131,6 +131,7 @@ LsLayerOp *ls_layer_add_kernel (LsLayerBuilder *builder, const char *name, LsKin
                                 LsKernelCost cost) {
   LsLayerOp op = {
       .name = name,
+      .part = builder->part,
       .kind = kind,
       .cost = cost,
       .phase = builder->side == LS_SIDE_FORWARD ? LS_PHASE_FORWARD : LS_PHASE_BACKWARD,
@@ -149,6 +150,7 @@ LsLayerOp *ls_layer_add_collective_on (LsLayerBuilder *builder, const char *name
                                        LsCollectiveOp collective, gint64 bytes, LsAxis axis) {
   LsLayerOp op = {
       .name = name,
+      .part = builder->part,
       .axis = axis,
       .is_collective = TRUE,
       .collective = collective,

@@ -18,11 +18,19 @@
 #include "net/collective.h"
 #include "train/vocabulary.h"
 
+/* Of a transformer block, as graphs of parts of a layer tell them apart (hw/software.h). */
+typedef enum {
+  LS_PART_REST,
+  LS_PART_ATTENTION, /* with its norm and the sum behind it */
+  LS_PART_ROUTER,    /* of experts: from the norm to what is sent, and shared experts */
+} LsLayerPart;
+
 typedef struct {
   const char *name; /* "qkv", "attention", "mlp_up", ... for the trace */
   LsKind kind;      /* LS_KIND_MATMUL ... or LS_KIND_ALL_REDUCE ... for tensor collectives */
   gboolean is_collective;
   gboolean by_load; /* its size follows the load of this rank's experts (expert_load.h) */
+  LsLayerPart part;
   gboolean back;    /* of an all-to-all by load: from experts to tokens */
   LsAxis axis;      /* of a collective: whose group; LS_AXIS_NONE: tensor */
   gboolean in_part; /* a fused matmul of which only some run again, at the cost `again` */

@@ -41,6 +41,7 @@ typedef struct {
   gint64 adapter_parameters; /* trained, so far, on this rank */
   LsLayerPlan *plan;
   LsSide side;
+  LsLayerPart part; /* that is being written */
 } LsLayerBuilder;
 
 void ls_layer_builder_init (LsLayerBuilder *builder, const LsWorkload *workload,

@@ -260,6 +260,7 @@ void ls_block_experts (LsBlock *k) {
   k->b.tokens = k->rows;
   route (k);
   permute (k, &x, "permute", FALSE);
+  k->b.part = LS_PART_REST;
   const guint first = k->b.plan->n_forward;
   exchange (k, &x, "dispatch");
   permute (k, &x, "permute", TRUE);
@@ -332,6 +333,7 @@ void ls_block_experts_grad (LsBlock *k) {
   unpermute (k, &x, "permute_grad", FALSE);
   exchange (k, &x, "dispatch_grad");
   follow_load (k, first);
+  k->b.part = LS_PART_ROUTER;
   unpermute (k, &x, "permute_grad", TRUE);
   route_grad (k);
 }

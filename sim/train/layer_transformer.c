@@ -340,6 +340,7 @@ static void forward_qkv (Block *k) {
 }
 
 static void forward_attention (Block *k) {
+  k->b.part = LS_PART_ATTENTION;
   if (k->t->latent.kv_rank > 0) {
     forward_norm (k, "norm1", FALSE);
     ls_block_latent (k);
@@ -351,6 +352,7 @@ static void forward_attention (Block *k) {
   forward_row (k, "projection", value_columns (k), "reduce_attention");
   ls_block_adapter (k, LS_LORA_PROJ, value_columns (k), k->t->hidden);
   forward_add (k, "attention_dropout", "attention_add");
+  k->b.part = LS_PART_REST;
 }
 
 /* Experts that every token passes: an MLP on the input that the router has kept. */
@@ -366,10 +368,13 @@ static void forward_shared (Block *k) {
 }
 
 static void forward_experts (Block *k) {
+  k->b.part = LS_PART_ROUTER;
   forward_norm (k, "norm2", FALSE);
   ls_block_experts (k);
+  k->b.part = LS_PART_ROUTER;
   if (k->t->experts.shared_ffn > 0)
     forward_shared (k);
+  k->b.part = LS_PART_REST;
   forward_add (k, "mlp_dropout", "mlp_add");
 }
 
@@ -468,6 +473,7 @@ static void backward_experts (Block *k) {
     Block of_shared = *k; /* its residual stream has no dropout of its own */
     LsTransformer t = *k->t;
 
+    of_shared.b.part = LS_PART_ROUTER;
     t.dropout = FALSE;
     of_shared.t = &t;
     of_shared.f = t.experts.shared_ffn / k->b.tensor;
@@ -478,6 +484,7 @@ static void backward_experts (Block *k) {
     backward_up (&of_shared, NO_TARGET, shared);
     k->b = of_shared.b;
   }
+  k->b.part = LS_PART_REST;
   ls_block_experts_grad (k);
   ls_layer_add_norm (&k->b, "norm2_grad", k->rows, k->t->hidden, LS_PASS_BACKWARD);
   ls_layer_add_pass (&k->b, "mlp_add_grad", k->rows * k->t->hidden, 2, 1);
@@ -530,8 +537,10 @@ static void backward (Block *k) {
     backward_experts (k);
   else
     below = backward_mlp (k);
+  k->b.part = LS_PART_ATTENTION;
   if (below)
     backward_attention (k);
+  k->b.part = LS_PART_REST;
   ls_block_accumulate_vectors (k, up_columns (k));
 }
 

@@ -26,6 +26,7 @@ static const char *const sqrt_word[] = {"sqrt", NULL};
 static const char *const recompute_units[] = {LS_RECOMPUTE_UNITS (NAME_OF) NULL};
 static const char *const optimizers[] = {LS_OPTIMIZERS (NAME_OF) NULL};
 static const char *const optimizers_later[] = {"muon", NULL};
+static const char *const layer_graphs[] = {LS_LAYER_GRAPHS (NAME_OF) NULL};
 static const char *const expert_dispatches[] = {LS_EXPERT_DISPATCHES (NAME_OF) NULL};
 static const char *const tensor_overlaps[] = {LS_TENSOR_OVERLAPS (NAME_OF) NULL};
 #define CONTEXT_WORD(id, word) word,
@@ -502,6 +503,15 @@ const LsConfigKey ls_workload_keys[] = {
      .meaning = "launches of a step are replayed from graphs: no host time per kernel, shorter "
                 "gaps; of the "
                 "generation if not given"},
+    {.path = W "software.layer_graphs",
+     .type = LS_CONFIG_WORD,
+     .choices = layer_graphs,
+     .default_text = "none",
+     .when = "only with transformers, and without cuda_graphs",
+     .source = "Megatron-Core, cuda_graph_scope: moe_router and moe_preprocess; attn",
+     .meaning = "parts of a layer whose launches are replayed from a graph each pass: router (of a "
+                "mixture of experts what comes before the tokens travel), attention (that, and "
+                "attention with its norm)"},
     {.path = W "software.compile",
      .type = LS_CONFIG_BOOLEAN,
      .meaning = "a compiler fuses chains of elementwise work, norms and the loss; of the "

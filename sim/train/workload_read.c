@@ -271,11 +271,21 @@ static int choice_of (LsWorkloadReader *r, const char *path) {
   return ls_reader_has (r, path) ? (ls_config_get_bool (r->config, path) ? 1 : 0) : -1;
 }
 
+static const char *graphs_word (guint i) {
+  return ls_layer_graphs_name ((LsLayerGraphs) i);
+}
+
+static LsLayerGraphs layer_graphs (LsWorkloadReader *r) {
+  return (LsLayerGraphs) ls_reader_word (r, W "software.layer_graphs", graphs_word,
+                                         LS_N_LAYER_GRAPHS);
+}
+
 static const LsSoftware *chosen_software (LsWorkloadReader *r, const LsSoftware *software) {
   const LsSoftwareChoice choice = {.cuda_graphs = choice_of (r, W "software.cuda_graphs"),
                                    .compiled = choice_of (r, W "software.compile"),
                                    .fused_optimizer = choice_of (r, W "software.fused_optimizer"),
-                                   .expert_sync = choice_of (r, W "software.expert_sync")};
+                                   .expert_sync = choice_of (r, W "software.expert_sync"),
+                                   .layer_graphs = layer_graphs (r)};
 
   if (choice.compiled == 0 && !software->compiled)
     ls_reader_no_effect (r, W "software.compile",
@@ -289,7 +299,7 @@ static const LsSoftware *chosen_software (LsWorkloadReader *r, const LsSoftware 
     ls_reader_no_effect (r, W "software.compile",
                          "what a compiler would fuse this generation has fused by hand");
   return choice.cuda_graphs < 0 && choice.compiled < 0 && choice.fused_optimizer < 0 &&
-                 choice.expert_sync < 0
+                 choice.expert_sync < 0 && choice.layer_graphs == LS_LAYER_GRAPHS_NONE
              ? software
              : ls_software_with (software, choice);
 }

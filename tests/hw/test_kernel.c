@@ -171,6 +171,30 @@ START_TEST (software_adds_gaps) {
 }
 END_TEST
 
+/* A product that is split over k is two kernels and one call: the second costs the host what the driver takes (5 us), and
+ * never more than a launch. In groups each has both. */
+START_TEST (sums_of_split_products_are_launched_by_the_driver) {
+  LsDevice device = device_of ("a100");
+  const LsMatmul deep = {.m = 128,
+                         .n = 128,
+                         .k = 65536,
+                         .batch = 1,
+                         .format = LS_FORMAT_BF16,
+                         .output = LS_FORMAT_BF16};
+  const LsKernelCost one = ls_kernel_matmul (&device, &deep);
+  const LsKernelCost eight = ls_kernel_times (&one, 8);
+  LsSoftware software = *ls_software_find ("megatron-bridge", NULL);
+  const double each_s = software.host_launch_s.value;
+  ck_assert_int_eq (one.kernels, 2);
+  ck_assert_int_eq (one.sums, 1);
+  ck_assert_int_eq (ls_kernel_host_ps (&one, &software), ls_time_ps_from_s_checked (each_s + 5e-6));
+  ck_assert_int_eq (ls_kernel_host_ps (&eight, &software),
+                    ls_time_ps_from_s_checked (8 * (each_s + 5e-6)));
+  software.host_launch_s.value = 3e-6;
+  ck_assert_int_eq (ls_kernel_host_ps (&one, &software), ls_time_ps_from_s_checked (6e-6));
+}
+END_TEST
+
 /* Work beyond the clock is marked, not wrapped: sizes of 2^40 and sums of many of them. */
 START_TEST (too_much_is_marked) {
   LsDevice device = device_of ("t4");
@@ -277,6 +301,7 @@ int main (void) {
                                 fusion_saves,
                                 sequences_add_up,
                                 software_adds_gaps,
+                                sums_of_split_products_are_launched_by_the_driver,
                                 too_much_is_marked,
                                 row_kernels_as_measured,
                                 scaling_and_ordering_as_measured,

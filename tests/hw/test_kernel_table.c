@@ -203,23 +203,29 @@ START_TEST (software_changes) {
   const LsSoftware *megatron = ls_software_find ("megatron-core", NULL);
   const LsSoftware *titan = ls_software_find ("pytorch-fsdp2", NULL);
   const LsSoftware *eager = ls_software_find ("pytorch-fsdp2-eager", NULL);
-  const LsSoftware *graphs = ls_software_with (megatron, (LsSoftwareChoice){1, -1, -1, -1});
+  const LsSoftware *graphs =
+      ls_software_with (megatron, (LsSoftwareChoice){1, -1, -1, -1, LS_LAYER_GRAPHS_NONE});
   const LsKernelCost cost = {.kernels = 3};
 
   ck_assert (graphs->cuda_graphs && !megatron->cuda_graphs);
   ck_assert_int_eq (ls_kernel_host_ps (&cost, graphs), 0);
   ck_assert_int_gt (ls_kernel_host_ps (&cost, megatron), 0);
   ck_assert (graphs->gap_s.value < megatron->gap_s.value);
-  ck_assert_ptr_eq (ls_software_with (megatron, (LsSoftwareChoice){1, -1, -1, -1}), graphs);
-  const LsSoftware *compiled = ls_software_with (eager, (LsSoftwareChoice){-1, 1, -1, -1});
+  ck_assert_ptr_eq (
+      ls_software_with (megatron, (LsSoftwareChoice){1, -1, -1, -1, LS_LAYER_GRAPHS_NONE}), graphs);
+  const LsSoftware *compiled =
+      ls_software_with (eager, (LsSoftwareChoice){-1, 1, -1, -1, LS_LAYER_GRAPHS_NONE});
   ck_assert (compiled->fused_norm && compiled->fused_bias_gelu && compiled->fused_cross_entropy &&
              compiled->fused_dropout_add && !eager->fused_norm);
-  const LsSoftware *uncompiled = ls_software_with (titan, (LsSoftwareChoice){-1, 0, -1, -1});
+  const LsSoftware *uncompiled =
+      ls_software_with (titan, (LsSoftwareChoice){-1, 0, -1, -1, LS_LAYER_GRAPHS_NONE});
   ck_assert_str_eq (uncompiled->name, eager->name);
   ck_assert (!uncompiled->fused_norm);
-  ck_assert (!ls_software_with (megatron, (LsSoftwareChoice){-1, -1, 0, -1})->fused_optimizer &&
+  ck_assert (!ls_software_with (megatron, (LsSoftwareChoice){-1, -1, 0, -1, LS_LAYER_GRAPHS_NONE})
+                  ->fused_optimizer &&
              megatron->fused_optimizer);
-  ck_assert (ls_software_with (megatron, (LsSoftwareChoice){-1, 0, -1, -1})->fused_norm);
+  ck_assert (ls_software_with (megatron, (LsSoftwareChoice){-1, 0, -1, -1, LS_LAYER_GRAPHS_NONE})
+                 ->fused_norm);
 }
 END_TEST
 

@@ -617,12 +617,61 @@ START_TEST (experts_in_mxfp8_activate_inside_products)
 }
 END_TEST
 
+/* Launches of a list, of h each, that graphs of parts of a layer save: all of those parts but one. */
+static gint64 replayed_ps (const LsLayerOp *ops, guint n, const LsSoftware *software) {
+  gint64 ps = 0;
+
+  for (guint i = 0; i < n; i++)
+    if (!ops[i].is_collective &&
+        (ops[i].part == LS_PART_ROUTER ||
+         (ops[i].part == LS_PART_ATTENTION && software->layer_graphs == LS_LAYER_GRAPHS_ATTENTION)))
+      ps += ls_kernel_host_ps (&ops[i].cost, software);
+  return ps > 0 ? ps - ls_kernel_launch_ps (software) : 0;
+}
+
+START_TEST (graphs_of_parts_save_their_launches)
+/* Of a step that the host bounds (1 ms for each launch) graphs save the launches of their parts but one a list; those of
+ * attention save more, and parts are what they say: attention is in one, experts in none. */
+{
+  LsSoftware row = *ls_software_find ("megatron-core", NULL);
+  const gint64 none_ps = step_ps (&row, 1e-3, FALSE, FALSE);
+  gint64 before_ps = 0;
+
+  row.host_launch_s.value = 1e-3;
+  for (guint graphs = LS_LAYER_GRAPHS_ROUTER; graphs < LS_N_LAYER_GRAPHS; graphs++) {
+    g_autoptr (LsWorkload) w = new_workload (1, 8, 4, 0);
+    g_autoptr (LsStage) stage = NULL;
+    gint64 saved_ps = 0;
+
+    row.layer_graphs = (LsLayerGraphs) graphs;
+    w->software = &row;
+    stage = ls_stage_new (w, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
+    for (guint i = 0; i < stage->n_runs; i++) {
+      const LsLayerPlan *plan = stage->runs[i].plan;
+
+      saved_ps += 2 * stage->runs[i].count *
+                  (replayed_ps (plan->forward, plan->n_forward, &row) +
+                   replayed_ps (plan->backward, plan->n_backward, &row));
+    }
+    const gint64 less_ps = none_ps - step_ps (&row, 1e-3, FALSE, FALSE);
+    ck_assert_int_gt (less_ps, before_ps);
+    ck_assert_msg (fabs ((double) less_ps / (double) saved_ps - 1) < 0.01, "%g of %g s",
+                   ls_time_s_from_ps (less_ps), ls_time_s_from_ps (saved_ps));
+    before_ps = less_ps;
+    ck_assert_int_eq (op_named (expert_block (stage), "attention")->part, LS_PART_ATTENTION);
+    ck_assert_int_eq (op_named (expert_block (stage), "router")->part, LS_PART_ROUTER);
+    ck_assert_int_eq (op_named (expert_block (stage), "experts_up")->part, LS_PART_REST);
+  }
+}
+END_TEST
+
 static void add_tests (TCase *tcase) {
   tcase_add_test (tcase, experts_in_mxfp8_activate_inside_products);
   tcase_add_loop_test (tcase, all_to_alls_carry_k_rows_per_token, 0, 6);
   tcase_add_loop_test (tcase, biases_of_experts_are_added_one_by_one, 0, 3);
   tcase_add_loop_test (tcase, scaled_rotary_positions_are_not_fused, 0, 3);
   tcase_add_test (tcase, a_waiting_host_never_helps);
+  tcase_add_test (tcase, graphs_of_parts_save_their_launches);
   tcase_add_loop_test (tcase, fused_dispatch_sends_a_token_once_to_each_rank, 0, 3);
   tcase_add_test (tcase, embedding_tables_are_dealt_to_data_ranks);
   tcase_add_test (tcase, capacity_pads_every_expert);

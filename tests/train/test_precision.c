@@ -201,8 +201,9 @@ START_TEST (updates_move_these_bytes) {
     g_autoptr (LsWorkload) workload = workload_of (cases[i].word, 0, 1);
 
     workload->optimizer = (LsOptimizer){.kind = cases[i].kind, .momentum = 0.9};
-    workload->software = ls_software_with (workload->software,
-                                           (LsSoftwareChoice){-1, -1, cases[i].fused ? 1 : 0, -1});
+    workload->software =
+        ls_software_with (workload->software, (LsSoftwareChoice){-1, -1, cases[i].fused ? 1 : 0, -1,
+                                                                 LS_LAYER_GRAPHS_NONE});
     ck_assert_msg (ls_workload_optimizer_traffic (workload) == cases[i].bytes, "case %u: %g", i,
                    ls_workload_optimizer_traffic (workload));
   }
