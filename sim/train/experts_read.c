@@ -62,6 +62,32 @@ static gboolean read_skew (LsConfig *config, LsConfigErrors *errors, LsExperts *
   return TRUE;
 }
 
+static void read_groups (LsConfig *config, LsExperts *e) {
+  const gboolean given = read_size (config, EXPERTS "groups", &e->groups);
+
+  e->groups = MAX (e->groups, 1);
+  if (!read_size (config, EXPERTS "top_groups", &e->top_groups) && (given || e->top_groups == 0))
+    e->top_groups = e->groups;
+  if (e->groups == 1)
+    ls_config_no_effect (config, EXPERTS "top_groups", "experts.groups is 1");
+}
+
+/* Its experts must fit into the groups that a token may use. */
+static gboolean check_groups (LsConfig *config, LsConfigErrors *errors, const LsExperts *e) {
+  const gboolean chosen = ls_config_has (config, EXPERTS "top_groups");
+
+  if (e->count % e->groups == 0 && e->top_groups <= e->groups &&
+      e->top_groups * (e->count / e->groups) >= e->top_k)
+    return TRUE;
+  ls_config_error_at (
+      config, errors, chosen ? EXPERTS "top_groups" : EXPERTS "groups",
+      "%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " equal groups of %" G_GINT64_FORMAT
+      " experts cannot hold a token's %" G_GINT64_FORMAT
+      "; groups must divide experts.count, and those of a token have at least experts.top_k",
+      e->top_groups, e->groups, e->count, e->top_k);
+  return FALSE;
+}
+
 static gboolean check_experts (LsConfig *config, LsConfigErrors *errors, const LsTransformer *t) {
   const LsExperts *e = &t->experts;
 
@@ -84,9 +110,10 @@ static gboolean check_experts (LsConfig *config, LsConfigErrors *errors, const L
 }
 
 static void no_experts (LsConfig *config) {
-  static const char *const keys[] = {"top_k",           "ffn",   "shared",
-                                     "shared_ffn",      "every", "dense_layers_first",
-                                     "capacity_factor", "skew"};
+  static const char *const keys[] = {
+      "top_k",           "groups",     "top_groups", "ffn",
+      "shared",          "shared_ffn", "every",      "dense_layers_first",
+      "capacity_factor", "skew"};
 
   for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
     g_autofree char *path = g_strconcat (EXPERTS, keys[i], NULL);
@@ -110,10 +137,11 @@ gboolean ls_read_experts (LsConfig *config, LsConfigErrors *errors, LsTransforme
     e->ffn = t->ffn;
   read_size (config, EXPERTS "every", &e->every);
   read_size (config, EXPERTS "dense_layers_first", &e->dense_first);
+  read_groups (config, e);
   read_shared (config, e);
   read_capacity (config, e);
   const gboolean skew = read_skew (config, errors, e);
-  return check_experts (config, errors, t) && skew;
+  return check_experts (config, errors, t) && check_groups (config, errors, e) && skew;
 }
 
 gboolean ls_read_latent (LsConfig *config, LsConfigErrors *errors, LsTransformer *t) {

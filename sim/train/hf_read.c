@@ -94,6 +94,8 @@ static LsExperts experts (Reader *r, const char *type) {
   return (LsExperts){.count = count,
                      .top_k = number (r, "num_experts_per_tok", 2),
                      .ffn = ffn,
+                     .groups = number (r, "n_group", 1),
+                     .top_groups = number (r, "topk_group", 1),
                      .shared_ffn = ffn * number (r, "n_shared_experts", 0),
                      .dense_first = number (r, "first_k_dense_replace", 0),
                      .every = number (r, "decoder_sparse_step", 1),

@@ -13,7 +13,8 @@
  *             map; all the way back, and the weighted sum of k rows per token. Backward is the mirror:
  *             as many all-to-alls again.
  *             Dispatched "fused" (DeepEP, HybridEP): a token travels once to each rank that has one of its experts,
- *             e (1 - prod (E - E/e - i) / (E - i), i < k) ranks of e when any k experts are as likely, and becomes
+ *             e (1 - prod (E - E/e - i) / (E - i), i < k) ranks of e when any k experts are as likely (of g groups of G
+ *             that its experts are in: any g, and any k of theirs; ranks_of_token), and becomes
  *             rows for its experts there; on the way back what a rank's experts made of it is summed first. Rows are
  *             put in order at HybridEP's rates (hw/kernel_layers.c).
  *             The bias of the second map is added behind it, times the weight of the row, expert by expert: n tensors
@@ -54,16 +55,38 @@ typedef struct {
   guint ranks, split;
 } Experts;
 
-/* Ranks that have one of a token's top_k experts, count / ranks of them on each: all choices miss a rank with
- * probability prod (count - own - i) / (count - i). */
-static double ranks_of_token (const LsExperts *e, guint ranks) {
-  const gint64 each = e->count / ranks;
-  const double own = (double) each, all = (double) e->count;
-  double missed = 1;
+/* Does none of k choices of `all` experts fall on `own` of them: prod (all - own - i) / (all - i). */
+static double missed (gint64 all, gint64 own, gint64 k) {
+  double part = 1;
 
-  for (gint64 i = 0; i < e->top_k; i++)
-    missed *= MAX (all - own - (double) i, 0) / (all - (double) i);
-  return (1 - missed) * (double) ranks;
+  for (gint64 i = 0; i < k; i++)
+    part *= (double) MAX (all - own - i, 0) / (double) (all - i);
+  return part;
+}
+
+static double choices (gint64 n, gint64 k) {
+  double c = k <= n ? 1 : 0;
+
+  for (gint64 i = 0; i < k && k <= n; i++)
+    c *= (double) (n - i) / (double) (i + 1);
+  return c;
+}
+
+/* Ranks that have one of a token's top_k experts, count / ranks of them on each. Its experts are in top_groups of `groups`:
+ * of the `whole` groups on a rank (or the one that it has a part of) j are its token's with the chance of a draw without
+ * replacement, and then j x `each` of its experts are among the candidates. */
+static double ranks_of_token (const LsExperts *e, guint ranks) {
+  const gint64 groups = MAX (e->groups, 1), top = groups > 1 ? e->top_groups : 1;
+  const gint64 whole = MAX (groups / ranks, 1), on_rank = e->count / ranks;
+  const gint64 candidates = e->count / groups * top, each = on_rank / whole;
+  double none = 0;
+
+  if (groups % ranks != 0 && ranks % groups != 0) /* ranks share groups unevenly: as without any */
+    return (1 - missed (e->count, on_rank, e->top_k)) * (double) ranks;
+  for (gint64 j = 0; j <= whole; j++)
+    none += choices (top, j) * choices (groups - top, whole - j) / choices (groups, whole) *
+            missed (candidates, j * each, e->top_k);
+  return (1 - none) * (double) ranks;
 }
 
 static Experts experts_of (const LsBlock *k) {

@@ -87,8 +87,9 @@
     LLAMA_LIKE (l, h, a, kv, v, s), .ffn = (f), .experts = {.count = 8, .top_k = 2, .ffn = (f) } \
   }
 
-/* Sizes of dense MLP, of one expert, of all shared ones together. */
-#define DEEPSEEK(l, h, a, f, v, s, q, dense, e, k, w, shared, bias)                                \
+/* Group-limited routing: DeepSeek-V2, section 2.2.2 (8 groups, 3 of them), V3, section 2.1.2 (8, 4); config.json (n_group,
+ * topk_group), where V2-Lite and Kimi K2 have one. Sizes of dense MLP, of one expert, of all shared ones together. */
+#define DEEPSEEK(l, h, a, f, v, s, q, dense, e, k, w, shared, bias, parts, chosen)                 \
   {                                                                                                \
     .layers = (l), .hidden = (h), .heads = (a), .kv_heads = (a), .head_dim = 192, .ffn = (f),      \
     .vocab = (v), .max_seq = (s), .gated = TRUE, .rms_norm = TRUE, .rotary = TRUE, .causal = TRUE, \
@@ -96,6 +97,8 @@
       .count = (e),                                                                                \
       .top_k = (k),                                                                                \
       .ffn = (w),                                                                                  \
+      .groups = (parts),                                                                           \
+      .top_groups = (chosen),                                                                      \
       .shared_ffn = (shared),                                                                      \
       .dense_first = (dense),                                                                      \
       .selection_bias = (bias)                                                                     \
@@ -323,19 +326,20 @@ const LsModelPreset ls_model_rows[] = {
     {"gpt-oss-120b", "GPT-OSS 120B", GPT_OSS (36, 128), NULL, 116829156672, 0, GPT_OSS_SOURCE,
      5.13e9 + 201088.0 * 2880, 0.002},
     {"deepseek-v2-lite", "DeepSeek-V2-Lite",
-     DEEPSEEK (27, 2048, 16, 10944, 102400, 32768, 0, 1, 64, 6, 1408, 2 * 1408, FALSE), NULL,
+     DEEPSEEK (27, 2048, 16, 10944, 102400, 32768, 0, 1, 64, 6, 1408, 2 * 1408, FALSE, 1, 1), NULL,
      15706484224, 0, "DeepSeek-V2 (arXiv 2405.04434), appendix B, and config.json", 2.4e9, 0.11},
     {"deepseek-v2", "DeepSeek-V2",
-     DEEPSEEK (60, 5120, 128, 12288, 102400, 131072, 1536, 1, 160, 6, 1536, 2 * 1536, FALSE), NULL,
-     235741434880, 0, "DeepSeek-V2 (arXiv 2405.04434), section 3.1, and config.json", 21e9, 0.02},
+     DEEPSEEK (60, 5120, 128, 12288, 102400, 131072, 1536, 1, 160, 6, 1536, 2 * 1536, FALSE, 8, 3),
+     NULL, 235741434880, 0, "DeepSeek-V2 (arXiv 2405.04434), section 3.1, and config.json", 21e9,
+     0.02},
     {"deepseek-v3", "DeepSeek-V3",
-     DEEPSEEK (61, 7168, 128, 18432, 129280, 131072, 1536, 3, 256, 8, 2048, 2048, TRUE), NULL,
+     DEEPSEEK (61, 7168, 128, 18432, 129280, 131072, 1536, 3, 256, 8, 2048, 2048, TRUE, 8, 4), NULL,
      671026419200, 0,
      "DeepSeek-V3 (arXiv 2412.19437), section 4.2, and config.json; without its "
      "module of multi-token prediction",
      37e9, 0.02},
     {"kimi-k2", "Kimi K2",
-     DEEPSEEK (61, 7168, 64, 18432, 163840, 131072, 1536, 1, 384, 8, 2048, 2048, TRUE), NULL,
+     DEEPSEEK (61, 7168, 64, 18432, 163840, 131072, 1536, 1, 384, 8, 2048, 2048, TRUE, 1, 1), NULL,
      1026408232448, 0, "Kimi K2 report (arXiv 2507.20534), table 2, and config.json", 32.6e9, 0.01},
     {"vit-l-16",
      "ViT-L/16, 224 x 224, 1000 classes",

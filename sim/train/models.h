@@ -27,10 +27,12 @@ typedef struct {
  * blocks keep the dense MLP, and after them all but every `every`-th. count = 0: a dense model. */
 typedef struct {
   gint64 count, top_k, ffn;
-  gint64 shared_ffn;       /* 0: none */
-  gint64 dense_first;      /* blocks */
-  gint64 every;            /* 0, 1: all blocks after those */
-  gboolean shared_gate;    /* one more weight per width, that scales the shared output (Qwen) */
+  gint64 groups,
+      top_groups;       /* equal parts of the experts, of which a token's are in so many; 0: one */
+  gint64 shared_ffn;    /* 0: none */
+  gint64 dense_first;   /* blocks */
+  gint64 every;         /* 0, 1: all blocks after those */
+  gboolean shared_gate; /* one more weight per width, that scales the shared output (Qwen) */
   gboolean selection_bias; /* one number per expert, that only routing sees (DeepSeek-V3) */
   double capacity_factor;  /* slots per expert over its mean; what overflows is dropped, what stays
                             * empty is padded. 0: dropless */

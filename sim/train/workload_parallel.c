@@ -85,6 +85,12 @@ static void read_expert_dispatch (LsWorkloadReader *r) {
     ls_reader_no_effect (r, path, "the model has no experts");
     return;
   }
+  if (w->expert_dispatch != LS_EXPERT_DISPATCH_FUSED || w->layout.expert == 1) {
+    ls_reader_no_effect (r, W "model.experts.groups",
+                         "only a fused dispatch sends a token once to a rank");
+    ls_reader_no_effect (r, W "model.experts.top_groups",
+                         "only a fused dispatch sends a token once to a rank");
+  }
   if (w->expert_dispatch != LS_EXPERT_DISPATCH_FUSED)
     return;
   if (w->layout.expert == 1)

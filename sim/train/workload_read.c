@@ -275,17 +275,14 @@ static const char *graphs_word (guint i) {
   return ls_layer_graphs_name ((LsLayerGraphs) i);
 }
 
-static LsLayerGraphs layer_graphs (LsWorkloadReader *r) {
-  return (LsLayerGraphs) ls_reader_word (r, W "software.layer_graphs", graphs_word,
-                                         LS_N_LAYER_GRAPHS);
-}
-
 static const LsSoftware *chosen_software (LsWorkloadReader *r, const LsSoftware *software) {
-  const LsSoftwareChoice choice = {.cuda_graphs = choice_of (r, W "software.cuda_graphs"),
-                                   .compiled = choice_of (r, W "software.compile"),
-                                   .fused_optimizer = choice_of (r, W "software.fused_optimizer"),
-                                   .expert_sync = choice_of (r, W "software.expert_sync"),
-                                   .layer_graphs = layer_graphs (r)};
+  const LsSoftwareChoice choice = {
+      .cuda_graphs = choice_of (r, W "software.cuda_graphs"),
+      .compiled = choice_of (r, W "software.compile"),
+      .fused_optimizer = choice_of (r, W "software.fused_optimizer"),
+      .expert_sync = choice_of (r, W "software.expert_sync"),
+      .layer_graphs = (LsLayerGraphs) ls_reader_word (r, W "software.layer_graphs", graphs_word,
+                                                      LS_N_LAYER_GRAPHS)};
 
   if (choice.compiled == 0 && !software->compiled)
     ls_reader_no_effect (r, W "software.compile",

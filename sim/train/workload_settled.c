@@ -117,6 +117,8 @@ static void settle_model (LsWorkloadReader *r) {
       {M "full_every", t->full_every},
       {M "experts.count", t->experts.count},
       {M "experts.top_k", t->experts.top_k},
+      {M "experts.groups", MAX (t->experts.groups, 1)},
+      {M "experts.top_groups", MAX (t->experts.top_groups, 1)},
       {M "experts.ffn", t->experts.ffn},
       {M "experts.shared_ffn", t->experts.shared_ffn},
       {M "experts.dense_layers_first", t->experts.dense_first},
