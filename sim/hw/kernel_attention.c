@@ -5,7 +5,7 @@
  *   t_compute = max (1, batch heads Q / SMs) x (4 128 K d / rate of one SM + tile overhead),
  * and never less than its longest tile: under a mask the last queries walk over all keys, on one SM. That is what few
  * heads wait for: 8 heads of 4096 queries on a B200 take 98 us where the mean tile would be done in 37.
- * A window of w keys per query shortens the walk to w, and a tile at each end of it.
+ * A window of w keys per query shortens the walk to w, and a tile at each end of it (not backward in 8 bits).
  * Backward does five products instead of two (2.5 x the flops), and streams the fp32 gradient of the queries
  * through memory in two small kernels around the main one.
  * Conventions: flops are those executed (a causal flash kernel does about half of 4 b h s_q s_kv d). */
@@ -147,8 +147,21 @@ static LsKernelCost flash_forward (const LsDevice *device, LsAttention attention
                            flops, bytes, 1);
 }
 
+/* In 8 bits the backward kernel walks all keys whatever the window (forward it does not). source: NVIDIA/cudnn-frontend
+ * @03c5a5d, benchmark/sdpa_benchmark_training/results/gpt_oss/gb300/gpt_oss_20260707_182017.csv (cuDNN 9.24, 128 heads of 64,
+ * a window of 128): 4096 tokens 1.497 ms, 8192 5.216, 16384 19.444, four times for twice the tokens, where bf16 takes 0.440,
+ * 0.858 and 1.730; forward 0.167, 0.329 and 0.651. The same with a window of 1024 in cuDNN 9.19 (@df73764). */
+static gboolean ignores_window (const LsDevice *device, LsAttention attention, LsFormat format) {
+  return ls_format_is_narrow (format) && ls_device_attends_narrow (device, attention);
+}
+
 static LsKernelCost flash_backward (const LsDevice *device, LsAttention attention,
-                                    const LsAttentionShape *shape) {
+                                    const LsAttentionShape *asked) {
+  LsAttentionShape walked = *asked;
+  const LsAttentionShape *shape = &walked;
+
+  if (ignores_window (device, attention, asked->format))
+    walked.window = 0;
   double size = ls_format_bytes (shape->format);
   double queries = query_elements (shape), keys = key_elements (shape);
   double flops = 2.0 * product_width (shape, 5) * (double) shape->batch * (double) shape->heads *
