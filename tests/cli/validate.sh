@@ -163,6 +163,7 @@ $head3
 whole,Qwen3_30B_a3B,GB300 NVL72,8,4,48,2048,32,4096,1,1,8,,512,8,Megatron-Bridge/NeMo 26.06,mxfp8,5.79
 parts,Qwen3_30B_a3B,GB300 NVL72,8,4,48,2048,32,4096,1,1,8,,512,8,Megatron-Bridge/NeMo 26.04.01,mxfp8,8.26
 wide,GPT OSS 120B,GB300 NVL72,64,4,36,2880,64,4096,1,1,64,,1280,4,Megatron-Bridge/NeMo 26.06,bf16,4.2
+plain,GPT OSS 120B,B300-SXM,64,8,36,2880,64,4096,1,1,8,,1280,4,Megatron-Bridge/NeMo 26.06,mxfp8,4.4
 again,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,4,64,4,4096,1,Megatron-Bridge/NeMo 26.04,mxfp8,16
 other,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,8,32,,4096,1,Megatron-LM 2025,bf16,16
 CSV
@@ -174,6 +175,9 @@ run 0 validate recipes.csv --row parts --scenario
 says out "expert_dispatch: fused}"
 ! grep -q "cuda_graphs\|attention: fp8" out || fail "26.04.01 runs as 26.06: $(cat out)"
 says out "layer_graphs: router}"
+run 0 validate recipes.csv --row plain --scenario
+says out "layer_graphs: attention}"
+says out "expert_dispatch: fused}"
 run 0 validate recipes.csv --row again --scenario
 says out "layer_graphs: attention}"
 says out "operations: [q_norm, kv_norm, q_up, kv_up, rotary, join_heads]"
