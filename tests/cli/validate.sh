@@ -164,6 +164,8 @@ whole,Qwen3_30B_a3B,GB300 NVL72,8,4,48,2048,32,4096,1,1,8,,512,8,Megatron-Bridge
 parts,Qwen3_30B_a3B,GB300 NVL72,8,4,48,2048,32,4096,1,1,8,,512,8,Megatron-Bridge/NeMo 26.04.01,mxfp8,8.26
 wide,GPT OSS 120B,GB300 NVL72,64,4,36,2880,64,4096,1,1,64,,1280,4,Megatron-Bridge/NeMo 26.06,bf16,4.2
 plain,GPT OSS 120B,B300-SXM,64,8,36,2880,64,4096,1,1,8,,1280,4,Megatron-Bridge/NeMo 26.06,mxfp8,4.4
+pairs,Qwen3_235B_a22B,B300-SXM,256,8,94,4096,64,4096,1,8,8,4,8192,1,Megatron-Bridge/NeMo 26.02,mxfp8,48
+sent_once,Qwen3_235B_a22B,B300-SXM,256,8,94,4096,64,4096,1,8,8,,8192,2,Megatron-Bridge/NeMo 26.04,mxfp8,26
 again,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,4,64,4,4096,1,Megatron-Bridge/NeMo 26.04,mxfp8,16
 other,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,8,32,,4096,1,Megatron-LM 2025,bf16,16
 CSV
@@ -178,6 +180,10 @@ says out "layer_graphs: router}"
 run 0 validate recipes.csv --row plain --scenario
 says out "layer_graphs: attention}"
 says out "expert_dispatch: fused}"
+run 0 validate recipes.csv --row pairs --scenario
+says out "expert_dispatch: all-to-all, expert_overlap: true"
+run 0 validate recipes.csv --row sent_once --scenario
+says out "expert_dispatch: fused, layers"
 run 0 validate recipes.csv --row again --scenario
 says out "layer_graphs: attention}"
 says out "operations: [q_norm, kv_norm, q_up, kv_up, rotary, join_heads]"
