@@ -12,8 +12,8 @@ static char *rest_of (const LsTrainingRow *row) {
   g_autoptr (GString) rest = g_string_new (NULL);
   const gint64 core_bucket = 1000000 * MAX (40, row->dp * row->cp);
 
-  g_string_append_printf (rest, "%s %s %s [%s] %g %d", row->gpu->name, row->node->name,
-                          row->software->name, row->release, row->nic_gbit_s,
+  g_string_append_printf (rest, "%s %s %s [%s] %g %d %d", row->gpu->name, row->node->name,
+                          row->software->name, row->release, row->nic_gbit_s, (int) row->nics,
                           (int) row->gpus_per_node);
   g_string_append_printf (
       rest, ", %s %d %d ep %d cp %d %d", row->preset != NULL ? row->preset->name : "",

@@ -110,9 +110,19 @@ static gboolean named_in (const LsNic *nic, const char *fabric) {
   return FALSE;
 }
 
-/* The node preset with that GPU and count whose adapters the fabric names, else are nearest to the stated rate per
- * GPU; the first of equals, so catalogue order decides when no rate is stated. */
-static const LsNode *find_node (const LsTrainingRow *row, const char *fabric) {
+/* Does the row name a generation of InfiniBand as what joins its nodes? */
+static gboolean on_infiniband (const Reader *reader) {
+  static const char *const names[] = {"infiniband", " edr", " hdr", " ndr", " xdr"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    if (says (reader, "inter_node", names[i]))
+      return TRUE;
+  return FALSE;
+}
+
+/* The node preset with that GPU and count whose adapters the fabric names, else are nearest to the stated rate per GPU,
+ * and of the stated kind; the first of equals, so catalogue order decides when no rate is stated. */
+static const LsNode *find_node (const LsTrainingRow *row, const char *fabric, gboolean infiniband) {
   g_autofree char *lower = g_ascii_strdown (fabric, -1);
   const LsNode *best = NULL;
   double best_gap = G_MAXDOUBLE;
@@ -126,7 +136,8 @@ static const LsNode *find_node (const LsTrainingRow *row, const char *fabric) {
                                        : 0;
 
     if (!g_str_equal (node->gpu, row->gpu->name) ||
-        (node->gpus != row->gpus_per_node && node->gpus != NVL72_GPUS))
+        (node->gpus != row->gpus_per_node && node->gpus != NVL72_GPUS) ||
+        (infiniband && (nic == NULL || !g_str_has_prefix (nic->name, "cx"))))
       continue;
     if (gap < best_gap) {
       best = node;
@@ -136,17 +147,19 @@ static const LsNode *find_node (const LsTrainingRow *row, const char *fabric) {
   return best;
 }
 
-/* "4x200 Gb/s HDR per node": Gbit/s per GPU; 0 when the field reads otherwise. */
-static double node_rate (const char *field, gint64 gpus_per_node) {
+/* "4x200 Gb/s HDR per node": adapters and Gbit/s per GPU; nothing is set when the field reads otherwise. */
+static void read_node_rate (const char *field, LsTrainingRow *out) {
   g_auto (GStrv) words = g_strsplit (field, " ", 2);
   g_auto (GStrv) factors = words[0] ? g_strsplit (words[0], "x", 2) : NULL;
   double count, rate;
 
   if (!factors || !factors[0] || !factors[1] || !words[1] || !g_str_has_prefix (words[1], "Gb/s") ||
       !strstr (words[1], "per node") || !ls_number_parse (factors[0], &count) ||
-      !ls_number_parse (factors[1], &rate) || count <= 0 || rate <= 0)
-    return 0;
-  return count * rate / (double) gpus_per_node;
+      !ls_number_parse (factors[1], &rate) || count < 1 || count > 1024 || count != floor (count) ||
+      rate <= 0)
+    return;
+  out->nics = (gint64) count;
+  out->nic_gbit_s = count * rate / (double) out->gpus_per_node;
 }
 
 /* Trays of 4 in a rack-wide NVLink domain: the job takes equal parts of as few domains as it can, as their
@@ -192,9 +205,12 @@ static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError 
   if (*rate && (!ls_number_parse (rate, &out->nic_gbit_s) || out->nic_gbit_s < 0))
     return skip (error, "inter_node_per_gpu_gbit_s: '%s' is no rate", rate);
   if (!*rate)
-    out->nic_gbit_s = node_rate (text (reader, "inter_node"), out->gpus_per_node);
+    read_node_rate (text (reader, "inter_node"), out);
+  const gint64 stated_gpus = out->gpus_per_node;
   widen_to_domain (reader, out);
-  out->node = find_node (out, text (reader, "fabric"));
+  if (out->gpus_per_node != stated_gpus)
+    out->nics = 0;
+  out->node = find_node (out, text (reader, "fabric"), on_infiniband (reader));
   if (!out->node)
     return skip (error, "no node preset has %d of %s", (int) out->gpus_per_node, out->gpu->name);
   if (out->gpus > out->gpus_per_node && out->gpus % out->gpus_per_node != 0)

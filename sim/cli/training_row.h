@@ -40,6 +40,7 @@ typedef struct {
   const LsSoftware *software;
   const char *release; /* of the software, as the row states it (cli/release.h); "": not stated */
   double nic_gbit_s;   /* per GPU; 0 not stated */
+  gint64 nics;         /* adapters of a node; 0: not stated, as the node preset's */
   gint64 gpus, gpus_per_node;
   gint64 layers, hidden, heads, kv_heads, ffn, vocab, seq;
   const LsModelPreset

@@ -33,7 +33,11 @@ static void append_cluster (GString *yaml, const LsTrainingRow *row) {
       (int) (row->gpus / per_node), row->node->name);
   if (per_node != row->node->gpus)
     g_string_append_printf (yaml, "        gpus: %d\n", (int) per_node);
-  if (row->nic_gbit_s > 0 && row->node->nics > 0)
+  if (row->nics > 0)
+    g_string_append_printf (yaml, "        nics: {compute: {count: %d, rate: %.6g Gb/s}}\n",
+                            (int) row->nics,
+                            row->nic_gbit_s * (double) row->gpus_per_node / (double) row->nics);
+  else if (row->nic_gbit_s > 0 && row->node->nics > 0)
     g_string_append_printf (yaml, "        nics: {compute: {rate: %.6g Gb/s}}\n",
                             row->nic_gbit_s * (double) row->node->gpus / (double) row->node->nics);
 }

@@ -58,6 +58,21 @@ CSV
 run 0 validate ring.csv
 awk -F, 'NR == 2 { exit !($6 > -3 && $6 < 3) } END { if (NR < 2) exit 1 }' out || fail "a ring over Omni-Path: $(cat out)"
 
+# Adapters: "4x200 Gb/s HDR" is InfiniBand, so that the nearest rate of another kind (AWS p4de: 4 x 100 Gb/s) is not taken;
+# without the word it is.
+cat >adapters.csv <<CSV
+inter_node,$head
+4x200 Gb/s HDR per node,A100-SXM-80GB,hdr,16,4,1024,16,1024,1,1,16,64,2,none,Megatron-LM 2022,fp16,1,0.5,
+4x200 Gb/s per node,A100-SXM-80GB,any,16,4,1024,16,1024,1,1,16,64,2,none,Megatron-LM 2022,fp16,1,0.5,
+CSV
+run 0 validate adapters.csv --row hdr --scenario
+says out "preset: dgx-a100"
+says out "nics: {compute: {count: 4, rate: 200 Gb/s}}"
+cp out scenario.yaml
+run 0 check scenario.yaml
+run 0 validate adapters.csv --row any --scenario
+says out "preset: aws-p4de"
+
 # The columns: every column that the readers name is listed (they abort otherwise), and every one listed is read.
 run 0 validate --columns
 [ "$(head -n 1 out)" = "table,column,use,meaning" ] || fail "the head line is $(head -n 1 out)"
