@@ -6,6 +6,7 @@
 #include "cli/check_checkpoint.h"
 #include "cli/check_recompute.h"
 #include "cli/check_tables.h"
+#include "cli/run_learn.h"
 #include "config/output.h"
 #include "net/net.h"
 
@@ -231,6 +232,22 @@ static int checkpoint (LsCli *cli, const LsScenario *scenario, GError **error) {
   return ls_cli_write (cli, text, error) ? 0 : 2;
 }
 
+/* Data of a learner are read and dealt out as the run would. */
+static gboolean check_learning (LsCli *cli, const LsScenario *scenario, GError **error) {
+  gboolean missing = FALSE;
+
+  if (!scenario->learn || !scenario->workload)
+    return TRUE;
+  if (!ls_run_learn_check (scenario, &missing, error))
+    return FALSE;
+  if (missing)
+    ls_cli_note (cli,
+                 "learn.data: the data set %s is not on this machine, so that it is not known "
+                 "whether its rows can be dealt out; `tools/get-%s` fetches it",
+                 scenario->learn->data.preset, scenario->learn->data.preset);
+  return TRUE;
+}
+
 static int run_check (LsCli *cli, GError **error) {
   g_autoptr (LsScenario) scenario = NULL;
   g_autofree LsMemoryEstimate *fullest = NULL;
@@ -242,6 +259,8 @@ static int run_check (LsCli *cli, GError **error) {
     return diff (cli, error);
   scenario = ls_scenario_from_args (cli, of_cluster (cli), error);
   if (!scenario || !ls_scenario_report (cli, scenario))
+    return 2;
+  if (!check_learning (cli, scenario, error))
     return 2;
   if (ls_args_has (cli->args, "route"))
     return route (cli, scenario, error);

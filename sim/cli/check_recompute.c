@@ -48,6 +48,13 @@ static void append_point (GString *out, const LsRecomputePoint *point, gboolean 
                           point->fits ? ' ' : '!');
 }
 
+/* Ends a line of the table without the blanks of its last column. */
+static void end_line (GString *out) {
+  while (out->len > 0 && out->str[out->len - 1] == ' ')
+    g_string_truncate (out, out->len - 1);
+  g_string_append_c (out, '\n');
+}
+
 void ls_check_recompute (GString *out, const LsScenario *scenario, guint job) {
   Curves curves = curves_new (scenario, job);
   const guint n = curves.by_unit[0]->len;
@@ -64,7 +71,7 @@ void ls_check_recompute (GString *out, const LsScenario *scenario, guint job) {
   for (guint unit = 0; unit < LS_N_RECOMPUTE_UNITS; unit++)
     g_string_append_printf (out, " | %6s %9s %11s %11s  ", "work", "extra", "activations",
                             "reserved");
-  g_string_append_c (out, '\n');
+  end_line (out);
   for (guint i = 0; i < n; i++) {
     const LsRecomputePoint *law = point_of (&curves, (LsRecomputeUnit) 0, i);
 
@@ -74,7 +81,7 @@ void ls_check_recompute (GString *out, const LsScenario *scenario, guint job) {
       g_string_append_printf (out, "%4u %8.4f %6.3f", i, law->law_stored, law->law_work);
     for (guint unit = 0; unit < LS_N_RECOMPUTE_UNITS; unit++)
       append_point (out, point_of (&curves, (LsRecomputeUnit) unit, i), i > 0 && i == best[unit]);
-    g_string_append_c (out, '\n');
+    end_line (out);
   }
   g_string_append (out,
                    "*: least memory; !: does not fit; extra: time of what runs again, as a share "

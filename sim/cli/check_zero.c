@@ -8,6 +8,11 @@
 
 #define N_STAGES 4
 
+/* Workers of a policy with replicas out of step share no states: stage 0 is all there is (update_read.c). */
+static int n_stages (const LsWorkload *w) {
+  return w->update.active ? 1 : N_STAGES;
+}
+
 static LsMemoryEstimate estimate_of (const LsScenario *scenario, guint job, int stage) {
   g_autofree const LsAccelerator **gpus = ls_scenario_stage_gpus (scenario, job);
   g_autoptr (LsWorkload) copy = ls_workload_copy (scenario->jobs[job].workload);
@@ -98,7 +103,7 @@ void ls_check_zero (GString *out, const LsScenario *scenario, guint job) {
                           offloads ? " without offload" : "", legend, ls_workload_shards (w),
                           "stage", "parameters", "gradients", "optimizer", "activations", "buffers",
                           "reserved", "states, bytes", "sent per step, elements");
-  for (int stage = 0; stage < N_STAGES; stage++) {
+  for (int stage = 0; stage < n_stages (w); stage++) {
     const LsMemoryEstimate estimate = estimate_of (scenario, job, stage);
     g_autofree char *law = law_of (w, stage);
 
@@ -109,13 +114,18 @@ void ls_check_zero (GString *out, const LsScenario *scenario, guint job) {
     g_string_append_printf (out, "   %-18s %" G_GINT64_FORMAT " P (d-1)/d%s\n", law,
                             traffic_of (w, stage), estimate.fits ? "" : "; does not fit");
   }
+  if (n_stages (w) == 1)
+    g_string_append_printf (out,
+                            "Stages 1 to 3 share states among replicas in step, which workers "
+                            "of %s are not.\n",
+                            w->update.spec.policy->name);
 }
 
 void ls_check_zero_json (LsJson *json, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
 
   ls_json_open_array (json, "zero_stages");
-  for (int stage = 0; ls_workload_shards (w) > 1 && stage < N_STAGES; stage++) {
+  for (int stage = 0; ls_workload_shards (w) > 1 && stage < n_stages (w); stage++) {
     const LsMemoryEstimate estimate = estimate_of (scenario, job, stage);
     g_autofree char *law = law_of (w, stage);
 

@@ -22,16 +22,44 @@ struct LsLearning {
   LsEnsemble *ensemble;
 };
 
-LsLearnTask *ls_learning_task (const LsLearnSettings *settings, GError **error) {
+/* Where data sets may lie (transfer full: g_strfreev). */
+static char **folders (void) {
   g_autofree char *program = g_file_read_link ("/proc/self/exe", NULL);
   g_autofree char *folder = program ? g_path_get_dirname (program) : g_strdup (".");
   g_autofree char *shipped = ls_cli_data_dir ();
-  g_autofree char *beside = g_build_filename (folder, "data", NULL);
-  g_autofree char *installed = shipped ? g_build_filename (shipped, "data", NULL) : NULL;
-  g_autofree char *built = shipped ? g_build_filename (shipped, "build", "data", NULL) : NULL;
-  const char *const folders[] = {beside, installed, built, NULL};
+  char **all = g_new0 (char *, 4);
 
-  return ls_learn_task_new (settings, folders, error);
+  all[0] = g_build_filename (folder, "data", NULL);
+  if (shipped) {
+    all[1] = g_build_filename (shipped, "data", NULL);
+    all[2] = g_build_filename (shipped, "build", "data", NULL);
+  }
+  return all;
+}
+
+LsLearnTask *ls_learning_task (const LsLearnSettings *settings, GError **error) {
+  g_auto (GStrv) all = folders ();
+
+  return ls_learn_task_new (settings, (const char *const *) all, error);
+}
+
+gboolean ls_learning_has_data (const LsLearnSettings *settings) {
+  g_auto (GStrv) all = folders ();
+
+  return ls_learn_has_data (settings, (const char *const *) all);
+}
+
+gboolean ls_learning_deal (const LsLearnSettings *settings, const LsLearnTask *task, guint workers,
+                           guint64 seed, GError **error) {
+  for (guint i = 0; task->data != NULL && i < settings->replications; i++) {
+    LsParts *parts = ls_parts_new (task->data, task->rows, task->n_train, settings->data.partition,
+                                   settings->data.alpha, workers, seed + i, error);
+
+    if (parts == NULL)
+      return FALSE;
+    ls_parts_free (parts);
+  }
+  return TRUE;
 }
 
 LsLearning *ls_learning_new (const LsLearnSettings *settings, const LsLearnTask *task,

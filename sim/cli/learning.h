@@ -19,6 +19,12 @@ typedef struct LsLearning LsLearning;
  * learnings (transfer full: ls_learn_task_free). */
 LsLearnTask *ls_learning_task (const LsLearnSettings *settings, GError **error);
 
+/* FALSE: a data set that comes with the program is not on this machine. */
+gboolean ls_learning_has_data (const LsLearnSettings *settings);
+/* Can the rows be dealt out to so many workers, in every replication? Nothing is learned. */
+gboolean ls_learning_deal (const LsLearnSettings *settings, const LsLearnTask *task, guint workers,
+                           guint64 seed, GError **error);
+
 /* @policy and @run are words for the output (copied). */
 LsLearning *ls_learning_new (const LsLearnSettings *settings, const LsLearnTask *task,
                              const char *run, const char *policy, guint workers, guint shards,

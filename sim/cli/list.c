@@ -57,7 +57,7 @@ static char *as_text (const GPtrArray *rows, gboolean names, gboolean verbose) {
 
     if (names || !*row->title)
       g_string_append_printf (out, "%s\n", row->name);
-    else if (row->figures)
+    else if (row->figures && *row->figures)
       g_string_append_printf (out, "%-*s  %-*s  %s\n", MIN (width, 44), row->name, title,
                               row->title, row->figures);
     else

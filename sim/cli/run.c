@@ -374,8 +374,7 @@ static LsSummary *make_summary (LsCli *cli, Run *run) {
   price (run, summary);
   summary->version = g_strdup (LS_VERSION);
   summary->trace = g_strdup (run->path);
-  if (ls_config_has (run->scenario->config, "title"))
-    summary->title = g_strdup (ls_config_get_string (run->scenario->config, "title"));
+  summary->title = ls_scenario_heading (cli, run->scenario);
   for (guint i = 0; i < cli->warnings->len; i++)
     g_ptr_array_add (summary->warnings, g_strdup (cli->warnings->pdata[i]));
   return summary;

@@ -31,16 +31,38 @@ LsRunLearn *ls_run_learn_new (const LsScenario *scenario, const char *policy, gu
   return g_steal_pointer (&learn);
 }
 
+static gboolean follows_one_job (const LsScenario *scenario, GError **error) {
+  if (scenario->n_jobs != 1)
+    g_set_error_literal (error, LS_ERROR, LS_ERROR_UNSUPPORTED,
+                         "learn: a learner follows the only job of a scenario, and this one has "
+                         "several");
+  return scenario->n_jobs == 1;
+}
+
+gboolean ls_run_learn_check (const LsScenario *scenario, gboolean *missing, GError **error) {
+  const LsWorkload *workload = scenario->workload;
+  g_autoptr (LsLearnTask) task = NULL;
+
+  *missing = FALSE;
+  if (!follows_one_job (scenario, error))
+    return FALSE;
+  if (!ls_learning_has_data (scenario->learn)) {
+    *missing = TRUE;
+    return TRUE;
+  }
+  task = ls_learning_task (scenario->learn, error);
+  return task != NULL && ls_learning_deal (scenario->learn, task,
+                                           workload->update.active ? workload->update.spec.workers
+                                                                   : workload->layout.data,
+                                           scenario->seed, error);
+}
+
 LsRunLearn *ls_run_learn_new_sync (const LsScenario *scenario, GError **error) {
   const LsWorkload *workload = scenario->workload;
   LsRunLearn *learn;
 
-  if (scenario->n_jobs != 1) {
-    g_set_error_literal (error, LS_ERROR, LS_ERROR_UNSUPPORTED,
-                         "learn: a learner follows the only job of a scenario, and this one has "
-                         "several");
+  if (!follows_one_job (scenario, error))
     return NULL;
-  }
   learn = ls_run_learn_new (scenario, "sync", workload->layout.data, 1, error);
   if (learn)
     learn->log = (LsSyncLog){.workers = workload->layout.data,

@@ -20,6 +20,9 @@ LsRunLearn *ls_run_learn_new (const LsScenario *scenario, const char *policy, gu
                               guint shards, GError **error);
 /* The same for synchronous steps of the scenario's only job. */
 LsRunLearn *ls_run_learn_new_sync (const LsScenario *scenario, GError **error);
+/* What `check` knows of it: the data are read and dealt out, nothing is learned. FALSE: the run would end so. @missing:
+ * set when that cannot be told because a data set is not on this machine. */
+gboolean ls_run_learn_check (const LsScenario *scenario, gboolean *missing, GError **error);
 void ls_run_learn_free (LsRunLearn *learn);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsRunLearn, ls_run_learn_free)
 

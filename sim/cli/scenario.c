@@ -447,6 +447,7 @@ static gboolean said_before (const LsConfigErrors *errors, guint index) {
 gboolean ls_scenario_report (LsCli *cli, const LsScenario *scenario) {
   g_autofree char *text = NULL;
 
+  ls_config_errors_sort (scenario->errors);
   if (!ls_config_errors_any (scenario->errors)) {
     for (guint i = 0; i < ls_config_errors_length (scenario->errors); i++) {
       const LsConfigFault fault = ls_config_errors_get (scenario->errors, i);
@@ -524,6 +525,31 @@ LsMemoryEstimate ls_scenario_fullest (const LsScenario *scenario, guint job) {
       fullest = one;
   }
   return fullest;
+}
+
+/* Settings that a heading names. */
+#define MOST_SETTINGS 3
+
+char *ls_scenario_heading (const LsCli *cli, const LsScenario *scenario) {
+  const GPtrArray *settings = ls_args_settings (cli->args);
+  GString *out = g_string_new (NULL);
+  guint n = 0;
+
+  if (!ls_config_has (scenario->config, "title"))
+    return g_string_free (out, TRUE);
+  g_string_append (out, ls_config_get_string (scenario->config, "title"));
+  for (guint i = 0; i < settings->len; i++) {
+    const LsSetting *setting = settings->pdata[i];
+
+    if (g_str_has_prefix (setting->text, "title"))
+      continue;
+    if (n++ < MOST_SETTINGS)
+      g_string_append_printf (out, "%s %s%s", n == 1 ? ", with" : ",", setting->unset ? "no " : "",
+                              setting->text);
+  }
+  if (n > MOST_SETTINGS)
+    g_string_append_printf (out, " and %u more", n - MOST_SETTINGS);
+  return g_string_free (out, FALSE);
 }
 
 char *ls_scenario_json (const LsScenario *scenario) {

@@ -67,6 +67,9 @@ const LsAccelerator **ls_scenario_stage_gpus (const LsScenario *scenario, guint 
 gboolean ls_scenario_has_memory (const LsScenario *scenario, guint job);
 /* The memory of the fullest GPU of a job; of one without: nothing, which fits. */
 LsMemoryEstimate ls_scenario_fullest (const LsScenario *scenario, guint job);
+/* What heads the summary of a run: the title and what the command line set beside it, so that it does not speak of
+ * another cluster or model (transfer full); NULL: no title. */
+char *ls_scenario_heading (const LsCli *cli, const LsScenario *scenario);
 /* The resolved scenario as JSON with defaults (transfer full). */
 char *ls_scenario_json (const LsScenario *scenario);
 /* The `title` of a scenario file, else its first comment line, or NULL (transfer full). */

@@ -104,9 +104,12 @@ static void note_too_large (LsCli *cli, const LsPredictionTable *table) {
       g_string_append_printf (ids, "%s%s", ids->len > 0 ? ", " : "", row->row_id);
   }
   if (n > 0)
-    ls_cli_note (cli, "  %u row%s in no setting of what is not stated: %s%s", n,
-                 n == 1 ? " fits in memory" : "s fit in memory", ids->str,
-                 n > TOO_LARGE_SHOWN ? ", ..." : "");
+    ls_cli_note (
+        cli,
+        "  %u row%s not fit in memory with any micro-batch, recomputation and virtual stages "
+        "that %s open, and %s predicted all the same: %s%s",
+        n, n == 1 ? " does" : "s do", n == 1 ? "it leaves" : "they leave", n == 1 ? "is" : "are",
+        ids->str, n > TOO_LARGE_SHOWN ? ", ..." : "");
 }
 
 static void note_summary (LsCli *cli, const LsPredictionTable *table) {

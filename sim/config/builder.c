@@ -225,6 +225,28 @@ static gboolean has_effect (const LsConfigBuilder *builder, const Layer *layer,
   return FALSE;
 }
 
+/* Texts about the whole scenario: of files laid on one another each has said its part. */
+static void join_texts (const LsConfigNode *lower, const LsConfigNode *upper,
+                        const LsSchemaNode *schema) {
+  for (guint i = 0; i < upper->entries->len; i++) {
+    const LsConfigEntry *entry = upper->entries->pdata[i];
+    const LsSchemaNode *child = ls_schema_child (schema, entry->key);
+    const LsConfigNode *old = ls_config_node_get (lower, entry->key);
+    LsConfigNode *text = entry->value;
+
+    if (child == NULL || child->row == NULL || !(child->row->flags & LS_CONFIG_JOINED) ||
+        old == NULL || old->kind != LS_CONFIG_NODE_SCALAR || ls_config_node_is_null (old) ||
+        text->kind != LS_CONFIG_NODE_SCALAR || ls_config_node_is_null (text))
+      continue;
+    if (!g_str_equal (old->text, text->text)) {
+      char *joined = g_strconcat (old->text, "; ", text->text, NULL);
+      g_free (text->text);
+      text->text = joined;
+      text->length = strlen (joined);
+    }
+  }
+}
+
 /* Reads and merges some layers; FALSE when one of them could not be read. */
 static gboolean merge_layers (const LsConfigBuilder *builder, const GPtrArray *layers,
                               LsConfig *config, LsConfigLosses *losses, LsConfigErrors *errors) {
@@ -245,9 +267,17 @@ static gboolean merge_layers (const LsConfigBuilder *builder, const GPtrArray *l
     }
     if (config->root->position.file == NULL)
       config->root->position = node->position;
+    if (layers == builder->files)
+      join_texts (config->root, node, schema);
     ls_config_layer_merge (config->root, node, schema, losses, errors);
   }
   return complete;
+}
+
+/* Faults come in the order of files and options, whoever finds them. */
+static void know_layers (const GPtrArray *layers, LsConfigErrors *errors) {
+  for (guint i = 0; i < layers->len; i++)
+    ls_config_errors_know (errors, ((const Layer *) layers->pdata[i])->name);
 }
 
 static int compare_paths (gconstpointer a, gconstpointer b, gpointer unused) {
@@ -269,6 +299,8 @@ LsConfig *ls_config_builder_build (LsConfigBuilder *builder, LsConfigErrors *err
   config->defaults = g_tree_new_full (compare_paths, NULL, g_free, NULL);
   config->inert = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   config->root = ls_config_node_new_map ((LsConfigPosition){NULL, 0, 0});
+  know_layers (builder->files, errors);
+  know_layers (builder->options, errors);
   complete = merge_layers (builder, builder->files, config, losses, errors);
   complete = merge_layers (builder, builder->options, config, losses, errors) && complete;
   ls_config_losses_warn (losses, config->root, errors);

@@ -62,6 +62,10 @@ static guint file_rank (LsConfigErrors *errors, const char *file) {
   return errors->files->len - 1;
 }
 
+void ls_config_errors_know (LsConfigErrors *errors, const char *file) {
+  file_rank (errors, file);
+}
+
 void ls_config_errors_add (LsConfigErrors *errors, LsConfigFaultKind kind,
                            LsConfigPosition position, const char *format, ...) {
   Fault *fault = g_new0 (Fault, 1);
@@ -137,6 +141,10 @@ static int compare_faults (gconstpointer a, gconstpointer b) {
   if (order != 0)
     return order;
   return left->sequence < right->sequence ? -1 : left->sequence > right->sequence;
+}
+
+void ls_config_errors_sort (LsConfigErrors *errors) {
+  g_ptr_array_sort (errors->faults, compare_faults);
 }
 
 static guint hash_fault (gconstpointer data) {

@@ -31,6 +31,11 @@ typedef struct {
 LsConfigErrors *ls_config_errors_new (void);
 void ls_config_errors_free (LsConfigErrors *errors);
 
+/* From now on @file has its place in the order of files, whether a fault is found in it or not. */
+void ls_config_errors_know (LsConfigErrors *errors, const char *file);
+/* Puts the entries in the order of the text below. */
+void ls_config_errors_sort (LsConfigErrors *errors);
+
 void ls_config_errors_add (LsConfigErrors *errors, LsConfigFaultKind kind,
                            LsConfigPosition position, const char *format, ...) G_GNUC_PRINTF (4, 5);
 
@@ -42,12 +47,12 @@ guint ls_config_errors_count (const LsConfigErrors *errors, LsConfigFaultKind ki
 /* Shorthand: is there any error (warnings do not count)? */
 gboolean ls_config_errors_any (const LsConfigErrors *errors);
 
-/* Entries of either kind in order of adding; @index below ls_config_errors_length(). */
+/* Entries of either kind in order of adding, or as sorted; @index below ls_config_errors_length(). */
 guint ls_config_errors_length (const LsConfigErrors *errors);
 LsConfigFault ls_config_errors_get (const LsConfigErrors *errors, guint index);
 
 /* "FILE:LINE:COL: error: message" lines, each ended by a newline, errors and warnings in the order
- * of file (as first named), line and column; the same fault twice is written once. */
+ * of file (as first named or known), line and column; the same fault twice is written once. */
 char *ls_config_errors_text (const LsConfigErrors *errors);
 
 /* A JSON array of {"code","kind","file","line","column","message","hint"} in the same order, the

@@ -58,7 +58,9 @@ enum {
   LS_CONFIG_POSITIVE = 1 << 4,      /* greater than zero */
   LS_CONFIG_SIGNED = 1 << 5,        /* may be negative */
   LS_CONFIG_OR_PERCENT = 1 << 6,    /* QUANTITY: "50 %" is accepted as well */
-  LS_CONFIG_OPEN = 1 << 7,          /* MAP: keys below are not checked (the part reads nodes) */
+  LS_CONFIG_JOINED =
+      1 << 8,              /* STRING of the whole scenario: files laid on one another join theirs */
+  LS_CONFIG_OPEN = 1 << 7, /* MAP: keys below are not checked (the part reads nodes) */
 };
 
 typedef struct {

@@ -78,10 +78,23 @@ static char *path_of (const char *map_path, const char *key) {
   return g_string_free (path, FALSE);
 }
 
+/* @base and the way from there to what is given, as long as it is one. */
+static char *only_path (const char *base, const LsConfigNode *node) {
+  GString *path = g_string_new (base);
+
+  while (node->kind == LS_CONFIG_NODE_MAP && node->entries->len == 1) {
+    const LsConfigEntry *entry = node->entries->pdata[0];
+
+    ls_config_path_append (path, entry->key);
+    node = entry->value;
+  }
+  return g_string_free (path, FALSE);
+}
+
 void ls_config_sugar_refuse_names (LsConfigErrors *errors, const LsConfigEntry *entry,
                                    const LsConfigNode *names, const char *map_path) {
   g_autoptr (GPtrArray) words = g_ptr_array_new ();
-  g_autofree char *list = NULL;
+  g_autofree char *list = NULL, *first = NULL, *rest = NULL;
 
   for (guint i = 0; i < names->entries->len; i++) {
     const LsConfigEntry *other = names->entries->pdata[i];
@@ -89,11 +102,14 @@ void ls_config_sugar_refuse_names (LsConfigErrors *errors, const LsConfigEntry *
     if (other != entry && !ls_config_node_is_null (other->value))
       g_ptr_array_add (words, other->key);
   }
+  first = path_of (map_path, words->len > 0 ? words->pdata[0] : "NAME");
   g_ptr_array_add (words, NULL);
   list = g_strjoinv (", ", (char **) words->pdata);
+  rest = only_path (first, entry->value);
   ls_config_errors_add (errors, LS_CONFIG_FAULT_ERROR, entry->position,
-                        "'%s' is short for a key of %s.%s, but %s has %s; write %s.NAME...",
-                        entry->alias, map_path, entry->key, map_path, list, map_path);
+                        "'%s' is short for a key of %s.%s, but %s has %s; write %s%s", entry->alias,
+                        map_path, entry->key, map_path, list, rest,
+                        words->len > 2 ? ", or the same of another" : "");
 }
 
 static gboolean has_names (const LsConfigNode *map) {
@@ -132,9 +148,23 @@ static void join_maps (Expansion *x, LsConfigNode *to, LsConfigNode *from,
   }
 }
 
-/* The map at @segment of @map, made if need be; NULL after an error. */
+/* A copy of @value in the maps of @segments. */
+static LsConfigNode *wrapped (char **segments, const LsConfigNode *value) {
+  LsConfigNode *node = ls_config_node_copy (value);
+
+  for (guint i = g_strv_length (segments); i-- > 0;) {
+    LsConfigNode *map = ls_config_node_new_map (node->position);
+
+    ls_config_node_put (map, segments[i], node->position, node);
+    node = map;
+  }
+  return node;
+}
+
+/* The map at the first of @segments of @map, made if need be; NULL after an error. */
 static LsConfigEntry *enter (Expansion *x, LsConfigNode *map, const LsSchemaNode *schema,
-                             const char *segment, const LsConfigEntry *alias, GString *path) {
+                             char **segments, const LsConfigEntry *alias, GString *path) {
+  const char *segment = segments[0];
   LsConfigEntry *entry = ls_config_node_entry (map, segment);
   const LsSchemaNode *child = ls_schema_child (schema, segment);
 
@@ -146,6 +176,8 @@ static LsConfigEntry *enter (Expansion *x, LsConfigNode *map, const LsSchemaNode
     entry->alias = g_strdup (alias->key);
     entry->implied = TRUE;
     if (others) {
+      ls_config_node_free (entry->value);
+      entry->value = wrapped (segments + 1, alias->value);
       ls_config_sugar_refuse_names (x->errors, entry, map, path->str);
       ls_config_node_free (ls_config_node_take (map, segment));
       return NULL;
@@ -166,11 +198,11 @@ static void move_to_target (Expansion *x, LsConfigNode *map, const LsSchemaNode 
   g_auto (GStrv) segments = ls_config_path_split (target, NULL, NULL);
   g_autoptr (GString) path = g_string_new (x->path->str);
   guint last = g_strv_length (segments) - 1;
-  g_autoptr (LsConfigNode) value = g_steal_pointer (&alias->value);
+  g_autoptr (LsConfigNode) value = NULL;
   LsConfigEntry *entry;
 
   for (guint i = 0; i < last; i++) {
-    entry = enter (x, map, schema, segments[i], alias, path);
+    entry = enter (x, map, schema, segments + i, alias, path);
     if (entry == NULL)
       return;
     ls_config_path_append (path, segments[i]);
@@ -178,7 +210,7 @@ static void move_to_target (Expansion *x, LsConfigNode *map, const LsSchemaNode 
     map = entry->value;
   }
   schema = ls_schema_child (schema, segments[last]);
-  value = wrap (g_steal_pointer (&value), schema);
+  value = wrap (g_steal_pointer (&alias->value), schema);
   entry = ls_config_node_entry (map, segments[last]);
   if (entry == NULL) {
     entry = ls_config_node_put (map, segments[last], alias->position, g_steal_pointer (&value));

@@ -18,7 +18,11 @@ const LsConfigKey ls_config_keys[] = {
      .default_text = "1",
      .meaning = "format of the file",
      .source = "this program reads format 1"},
-    {.path = "title", .type = LS_CONFIG_STRING, .meaning = "a line for people, shown in summaries"},
+    {.path = "title",
+     .type = LS_CONFIG_STRING,
+     .flags = LS_CONFIG_JOINED,
+     .meaning = "a line for people, shown in summaries with what --set changed; files laid on one "
+                "another join theirs"},
     {.path = "seed",
      .type = LS_CONFIG_INTEGER,
      .default_text = "1",

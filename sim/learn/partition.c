@@ -178,7 +178,7 @@ LsParts *ls_parts_new (const LsDataset *data, const guint32 *rows, gsize n, LsPa
   if (kind != LS_PARTITION_SHARED && n < workers) {
     g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
                  "%" G_GSIZE_FORMAT " training rows cannot be dealt to %u workers; "
-                 "data.partition: shared lets all draw from all",
+                 "learn.data.partition: shared lets all draw from all",
                  n, workers);
     return NULL;
   }

@@ -148,6 +148,8 @@ typedef struct {
   LsProblem *problem;
 } LsLearnTask;
 
+/* FALSE: the file of the preset named is in none of @folders. */
+gboolean ls_learn_has_data (const LsLearnSettings *s, const char *const *folders);
 /* Reads or makes the data. @folders (NULL-terminated) are looked through for the files of presets,
  * after $LOCKSTEP_DATA. NULL and LS_ERROR_CONFIG or LS_ERROR_IO with the place in the file
  * (transfer full). */

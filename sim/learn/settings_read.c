@@ -439,6 +439,11 @@ static void read_loss_scale (Reader *r) {
   s->growth = number (r, L "loss_scaling.growth");
   s->backoff = number (r, L "loss_scaling.backoff");
   s->interval = ls_config_get_int (r->config, L "loss_scaling.interval");
+  if (r->s->precision.gradients == LS_NUMBER_FP64) { /* and so all the others */
+    s->kind = LS_LOSS_SCALE_NONE;
+    ls_config_no_effect (r->config, L "loss_scaling.kind",
+                         "no gradient rounds to 0 in precision.format fp64");
+  }
   if (s->growth < 1)
     fault (r, L "loss_scaling.growth", "a growth is at least 1");
   mark (r, L "loss_scaling.", loss_scales[s->kind], "loss_scaling.kind", scale_keys,

@@ -47,6 +47,15 @@ static const Preset *preset_of (const LsDataSettings *d) {
   return preset;
 }
 
+gboolean ls_learn_has_data (const LsLearnSettings *s, const char *const *folders) {
+  g_autofree char *path = NULL;
+
+  if (!s->needs_data || s->data.kind != LS_DATA_PRESET || s->data.file != NULL)
+    return TRUE;
+  path = find_file (preset_of (&s->data), folders);
+  return path != NULL;
+}
+
 static LsDataset *read_preset (const LsDataSettings *d, const char *const *folders,
                                GError **error) {
   const Preset *preset = preset_of (d);

@@ -195,6 +195,10 @@ static void append_rule (LsQueryOutput *output, const glong *widths) {
   g_string_append (output->line, markdown ? "|\n" : "\n");
 }
 
+static gboolean ends_in_blank (const GString *line) {
+  return line->len > 0 && line->str[line->len - 1] == ' ';
+}
+
 static gboolean put_gathered (LsQueryOutput *output) {
   gboolean markdown = output->format == LS_QUERY_MARKDOWN;
   guint n = output->n_columns;
@@ -210,6 +214,8 @@ static gboolean put_gathered (LsQueryOutput *output) {
     glong width = last && !markdown && output->is_text[column] ? 0 : widths[column];
     append_padded (output->line, g_ptr_array_index (output->cells, i), width,
                    output->is_text[column]);
+    while (last && !markdown && ends_in_blank (output->line))
+      g_string_truncate (output->line, output->line->len - 1);
     g_string_append (output->line, markdown ? last ? " |\n" : " " : last ? "\n" : "");
     if (i + 1 == n)
       append_rule (output, widths);

@@ -29,6 +29,7 @@ static void insert (LsSlowdown *out, LsSlowRank row) {
 
 static void add_ranks (LsSlowdown *out, LsSimulation *with, LsSimulation *without,
                        const LsJobRun *run, guint steps) {
+  const LsFold *fold = ls_simulation_fold (with);
   LsInt128 all_ps = 0;
 
   for (guint i = 0; i < run->n_places; i++) {
@@ -37,6 +38,7 @@ static void add_ranks (LsSlowdown *out, LsSimulation *with, LsSimulation *withou
     all_ps += ls_engine_all_caused_wait_ps (ls_simulation_engine (with), place);
     double before = own_ps (without, ls_simulation_place (without, rank));
     LsSlowRank row = {.rank = rank,
+                      .alike = fold != NULL ? ls_fold_size (fold, place) : 1,
                       .caused_wait_s = ls_time_s_from_ps (caused_ps) / steps,
                       .slowdown = before > 0 ? own_ps (with, place) / before : 0};
     if (caused_ps > 0)

@@ -16,6 +16,7 @@
 
 typedef struct {
   guint rank;           /* of the run, across jobs; the lowest of a class when folded */
+  guint alike;          /* ranks of that class, itself included; 1 when it runs alone */
   double caused_wait_s; /* per step, over all that waited */
   double caused_share;  /* of what all ranks caused */
   double slowdown;      /* of its own kernels; 0: it has none */

@@ -205,6 +205,7 @@ static void put_stragglers (GString *out, const LsSlowdown *slow) {
     const LsSlowRank *row = &slow->ranks[i];
     g_string_append (out, i > 0 ? ", {" : "{");
     put_unsigned (out, "rank", row->rank);
+    put_unsigned (out, "alike", row->alike);
     put_member (out, "caused_wait_s", row->caused_wait_s);
     put_member (out, "caused_share", row->caused_share);
     if (row->slowdown > 0)

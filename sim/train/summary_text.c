@@ -178,8 +178,11 @@ static void put_stragglers (GString *out, const LsSlowdown *slow) {
   if (slow->n_ranks == 0)
     return;
   g_autofree char *wait = ls_quantity_format_seconds (slow->ranks[0].caused_wait_s);
-  put_line (out, "", "rank %u is waited for most: %s per step, %.0f %% of all waits",
-            slow->ranks[0].rank, wait, 100 * slow->ranks[0].caused_share);
+  g_autofree char *alike = slow->ranks[0].alike > 1
+                               ? g_strdup_printf (", one of %u alike,", slow->ranks[0].alike)
+                               : g_strdup ("");
+  put_line (out, "", "rank %u%s is waited for most: %s per step, %.0f %% of all waits",
+            slow->ranks[0].rank, alike, wait, 100 * slow->ranks[0].caused_share);
 }
 
 /* One job on its own lines, but for its name. */

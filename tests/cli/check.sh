@@ -251,6 +251,13 @@ for wired in cluster.node.intra=switch cluster.node.intra=pcie cluster.node.gpus
 done
 run 3 check own.yaml --set cluster.node.gpu=v100-sxm-32gb --set workload.precision.compute=fp16
 says err "write intra: cube-mesh (as node preset dgx-1-v100)"
+# Stages of ZeRO that the policy's workers cannot have are not in the table.
+run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" --memory --set workload.model=gpt2-xl --set workload.update.policy=async \
+  --set workload.update.network=none --set workload.batch.global=64
+says out "Stages 1 to 3 share states among replicas in step, which workers of async are not."
+[ "$(grep -c '^[0-3] .* P (d-1)/d' out)" -eq 1 ] || fail "stages of asynchronous workers: $(grep '^[0-3] ' out)"
+run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" --memory --set workload.model=gpt2-xl --set workload.batch.global=64
+[ "$(grep -c '^[0-3] .* P (d-1)/d' out)" -eq 4 ] || fail "stages of replicas in step: $(grep '^[0-3] ' out)"
 # Scenarios that ship without a cluster or a workload say in their first lines what goes in front.
 find "$SOURCE_DIR/workloads" -name '*.yaml' | while read -r file; do
   "$LOCKSTEP" check "$file" >out 2>err && continue

@@ -100,4 +100,22 @@ YAML
 run 0 run long.yaml --trace none
 says out "loss over training rows, accuracy over test rows; 11 of 41 measurements"
 
+# What only dealing out the rows can tell, `check` says as `run` does: too few rows, a class for few workers, pictures.
+printf '1,0\n2,1\n3,x\n' >bad.csv
+for wrong in "learn.data.rows=4" "learn.data={kind: csv, file: $(pwd)/bad.csv}" "learn.problem=conv" \
+  "learn.data={kind: synthetic, rows: 10, classes: 2, partition: {kind: dirichlet, alpha: 0.001}}" "learn.data={kind: csv, file: $(pwd)/none.csv}"; do
+  for command in "check" "run --trace none"; do
+    # shellcheck disable=SC2086 # words
+    run 2 $command async.yaml lesson.yaml --set "$wrong"
+    cp err "of-${command%% *}"
+  done
+  cmp -s of-check of-run || fail "$wrong: check says '$(cat of-check)', run '$(cat of-run)'"
+done
+run 0 check async.yaml lesson.yaml
+empty err
+# Exact numbers need no scale, and it is told.
+run 0 check async.yaml lesson.yaml --set learn.loss_scaling.kind=dynamic
+says err "learn.loss_scaling.kind has no effect here; no gradient rounds to 0 in precision.format fp64"
+run 0 check async.yaml lesson.yaml --set learn.loss_scaling.kind=dynamic --set learn.precision=fp16
+empty err
 finish

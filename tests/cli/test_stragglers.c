@@ -492,7 +492,23 @@ START_TEST (test_workers_of_a_policy) {
 }
 END_TEST
 
+/* Two that are slow alike run once: the one that is listed says so; where every rank runs each is one. */
+START_TEST (a_class_says_how_many_it_is) {
+  const char *slow = "    a: {target: {rank: 2}, time_factor: 3}\n"
+                     "    b: {target: {rank: 5}, time_factor: 3}\n";
+  Outcome alike = run_with (1, 8, 3, slow, TRUE), whole = run_with (1, 8, 3, slow, FALSE);
+
+  ck_assert_uint_eq (alike.slow.ranks[0].rank, 2);
+  ck_assert_uint_eq (alike.slow.ranks[0].alike, 2);
+  ck_assert_uint_eq (whole.slow.ranks[0].alike, 1);
+  ck_assert_uint_eq (whole.slow.ranks[0].rank, 2);
+  outcome_clear (&alike);
+  outcome_clear (&whole);
+}
+END_TEST
+
 static void add (TCase *tcase) {
+  tcase_add_test (tcase, a_class_says_how_many_it_is);
   tcase_set_timeout (tcase, 120);
   tcase_add_loop_test (tcase, test_workers_of_a_policy, 0, 3);
   tcase_add_loop_test (tcase, test_order_statistics, 0, (int) G_N_ELEMENTS (golden));

@@ -156,7 +156,7 @@ START_TEST (jobs_are_named_or_one) {
       FIXTURE_CLUSTER "jobs: {a: {workload: {model: llama}}, b: {start: 1 s}}\n", NULL);
 
   fixture_expect (both, "1.yaml:2:1: error: 'workload' is short for a key of jobs.main, but jobs "
-                        "has second; write jobs.NAME...\n");
+                        "has second; write jobs.second.workload.model\n");
   fixture_expect (named, "1.yaml:2:42: error: jobs.b.workload is missing; takes a map\n");
 }
 END_TEST

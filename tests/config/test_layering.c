@@ -130,12 +130,12 @@ static const Wrong wrong[] = {
      "main\n"
      "1.yaml:1:51: error: 'nodes' is short for a key of cluster.groups.main, but cluster.groups "
      "has "
-     "a, b; write cluster.groups.NAME...\n"},
+     "a, b; write cluster.groups.a.nodes, or the same of another\n"},
     {{"cluster: {groups: {a: {nodes: 1}}}\n" FIXTURE_WORKLOAD, "--set cluster.nodes=3"},
-     "--set #1:9: error: 'nodes' is short for a key of cluster.groups.main, but cluster.groups has "
-     "a; write cluster.groups.NAME...\n"
      "1.yaml:1:20: error: cluster.groups.a: not yet: several groups; for now the only name is "
-     "main\n"},
+     "main\n"
+     "--set #1:9: error: 'nodes' is short for a key of cluster.groups.main, but cluster.groups has "
+     "a; write cluster.groups.a.nodes\n"},
     {{"cluster: {nodes: 3, groups: {main: {nodes: 4}}}\n" FIXTURE_WORKLOAD},
      "1.yaml:1:11: error: cluster.nodes is given twice; it means cluster.groups.main.nodes, which "
      "is "

@@ -71,7 +71,7 @@ START_TEST (formats_are_as_documented) {
           "[\n  {\"name\": \"a\", \"n\": 1, \"note\": null},\n"
           "  {\"name\": \"b,\\\"c\", \"n\": 22.5, \"note\": \"x|y\"}\n]\n");
   expect (sql, LS_QUERY_TABLE,
-          "name     n  note\n----  ----  ----\na        1  \nb,\"c  22.5  x|y\n");
+          "name     n  note\n----  ----  ----\na        1\nb,\"c  22.5  x|y\n");
   expect (sql, LS_QUERY_MARKDOWN,
           "| name |    n | note |\n| ---- | ---: | ---- |\n| a    |    1 |      |\n| b,\"c | 22.5 "
           "| x\\|y |\n");
