@@ -1,6 +1,8 @@
 /* A list of faults, see text_faults.h. Cost: O(1) each beyond those shown. */
 #include "base/text_faults.h"
 
+#include <string.h>
+
 #include "base/assert.h"
 #include "base/error.h"
 
@@ -38,14 +40,54 @@ guint ls_text_column (const char *line_start, const char *place) {
   return column;
 }
 
+/* Bytes of the character at @p, and whether it may be printed as it is. */
+static gsize take_character (const char *p, gboolean *printable) {
+  gunichar c = g_utf8_get_char_validated (p, -1);
+  gboolean valid = (c & 0x80000000u) == 0; /* else it is (gunichar) -1 or -2 */
+
+  *printable = valid && !g_unichar_iscntrl (c) && c != 0x2028 && c != 0x2029;
+  return valid ? (gsize) (g_utf8_next_char (p) - p) : 1;
+}
+
+static void append_plain (GString *out, const char *p, gsize size) {
+  if (size == 1)
+    g_string_append_printf (out, "\\x%02x", *(const guint8 *) p);
+  else
+    g_string_append_printf (out, "\\u%04x", g_utf8_get_char (p));
+}
+
+char *ls_text_plain (const char *text, gboolean keep_lines) {
+  GString *out = g_string_new (NULL);
+  gsize word = 0, hidden = 0, size = 0;
+
+  for (const char *p = text;; p += size) {
+    gboolean blank = strchr (" \n", *p) != NULL, printable = FALSE; /* the end too */
+
+    if (blank && hidden > 0)
+      g_string_append_printf (out, "... (%" G_GSIZE_FORMAT " bytes more)", hidden);
+    if (*p == '\0')
+      return g_string_free (out, FALSE);
+    size = take_character (p, &printable);
+    word = blank ? 0 : word + size;
+    hidden = word > LS_TEXT_WORD_SHOWN ? hidden + size : 0;
+    if (hidden > 0)
+      continue;
+    if (printable || (keep_lines && *p == '\n'))
+      g_string_append_len (out, p, (gssize) size);
+    else
+      append_plain (out, p, size);
+  }
+}
+
 gboolean ls_text_faults_add (LsTextFaults *faults, guint line, guint column, const char *format,
                              ...) {
   va_list list;
 
   if (faults->n < LS_TEXT_FAULTS_SHOWN) {
     va_start (list, format);
-    faults->shown[faults->n] = (LsTextFault){line, column, g_strdup_vprintf (format, list)};
+    g_autofree char *message = g_strdup_vprintf (format, list);
     va_end (list);
+    faults->shown[faults->n] = (LsTextFault){line, column, ls_text_plain (message, FALSE)};
   }
   faults->n++;
   return FALSE;

@@ -25,6 +25,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsTextFaults, ls_text_faults_free)
 /* Column of @place in the line that begins at @line_start, from 1; bytes that are no UTF-8 count one each. */
 guint ls_text_column (const char *line_start, const char *place);
 
+/* A message that repeats what a file or a command line said, fit for a terminal (transfer full): control characters and
+ * bytes that are no UTF-8 are written out (\x1b, \u0085), so that no file moves the cursor or forges a line, and of a
+ * word of more than LS_TEXT_WORD_SHOWN bytes the beginning is shown. Line breaks stay if @keep_lines. */
+#define LS_TEXT_WORD_SHOWN 4096 /* source: PATH_MAX; a path is shown whole */
+char *ls_text_plain (const char *text, gboolean keep_lines);
+
 /* Adds a fault; line and column 0: of the file as a whole; returns FALSE, so that a reader can return it. */
 gboolean ls_text_faults_add (LsTextFaults *faults, guint line, guint column, const char *format,
                              ...) G_GNUC_PRINTF (4, 5);

@@ -9,6 +9,7 @@
 
 #include "base/distance.h"
 #include "base/error.h"
+#include "base/text_faults.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/scenario.h"
@@ -38,10 +39,12 @@ static void apply_common (LsCli *cli, const char *const *argv) {
 
 static void print_tagged (const LsCli *cli, const char *place, const char *tag, const char *shade,
                           const char *message) {
+  g_autofree char *plain = ls_text_plain (message, TRUE);
+
   if (cli->color)
-    fprintf (stderr, "%s: \033[1;%sm%s:\033[0m %s\n", place, shade, tag, message);
+    fprintf (stderr, "%s: \033[1;%sm%s:\033[0m %s\n", place, shade, tag, plain);
   else
-    fprintf (stderr, "%s: %s: %s\n", place, tag, message);
+    fprintf (stderr, "%s: %s: %s\n", place, tag, plain);
 }
 
 void ls_cli_warn (LsCli *cli, const char *format, ...) {

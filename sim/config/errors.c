@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/error.h"
+#include "base/text_faults.h"
 #include "config/text.h"
 
 #include <string.h>
@@ -72,8 +73,9 @@ void ls_config_errors_add (LsConfigErrors *errors, LsConfigFaultKind kind,
   va_list args;
 
   va_start (args, format);
-  fault->message = g_strdup_vprintf (format, args);
+  g_autofree char *message = g_strdup_vprintf (format, args);
   va_end (args);
+  fault->message = ls_text_plain (message, FALSE);
   fault->kind = kind;
   fault->file_rank = file_rank (errors, position.file);
   fault->sequence = errors->faults->len;

@@ -162,6 +162,7 @@ const LsConfigKey ls_cluster_keys[] = {
     {.path = NODE ".host.memory",
      .type = LS_CONFIG_QUANTITY,
      .dimension = LS_DIMENSION_BYTES,
+     .maximum = 1e15,
      .flags = LS_CONFIG_POSITIVE,
      .meaning = "memory per node; of the preset, else 1 TiB"},
     {.path = NODE ".host.memory_bandwidth",

@@ -203,6 +203,7 @@ const LsConfigKey ls_model_keys[] = {
     {.path = MODEL "size",
      .type = LS_CONFIG_QUANTITY,
      .dimension = LS_DIMENSION_BYTES,
+     .maximum = 1e15, /* as `collective --sizes`; keeps sums over a group inside 64 bits */
      .when = TRAFFIC,
      .meaning = "bytes of the operation, counted as nccl-tests does; of one message"},
     {.path = MODEL "groups",

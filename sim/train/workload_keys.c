@@ -241,6 +241,7 @@ const LsConfigKey ls_workload_keys[] = {
      .dimension = LS_DIMENSION_BYTES,
      .flags = LS_CONFIG_POSITIVE,
      .minimum = 1e6,
+     .maximum = 1e15,
      .default_text = "200 MB",
      .source = "between DDP's 25 MB and Megatron-LM's 40 M parameters, DeepSpeed's 500 M elements",
      .when = "only with zero.stage < 3 and several data-parallel ranks",
