@@ -20,8 +20,8 @@ typedef struct {
   const char *dispatch; /* as workload.parallel.expert_dispatch */
   gboolean overlap;     /* as workload.parallel.expert_overlap: moe_a2a_overlap */
   gboolean graphs;      /* whole iterations are replayed: cuda_graph_impl full_iteration */
-  const char *
-      parts; /* as workload.software.layer_graphs: cuda_graph_scope of cuda_graph_impl transformer_engine */
+  /* As workload.software.layer_graphs: cuda_graph_scope of cuda_graph_impl transformer_engine. */
+  const char *parts;
   const char *again;  /* operations that run again, between commas: recompute_modules */
   gboolean fused;     /* as workload.precision.fused_scaling: cutedsl_fused_grouped_mlp */
   gboolean attention; /* multiplies in 8 bits: fp8_dot_product_attention */

@@ -21,8 +21,8 @@ typedef struct {
   const char *summary;     /* one line, no final stop */
   const char *description; /* paragraphs for --help and the man page; NULL for later commands */
   const char *examples;    /* up to three lines "what it does\tcommand line\n" */
-  const char
-      *positional; /* what completion offers for plain arguments: "@scenario", "@db @query", ... */
+  /* What completion offers for plain arguments: "@scenario", "@db @query", ... */
+  const char *positional;
   const LsOption *options; /* the command's own; may be NULL */
   gboolean takes_scenario; /* adds --set, --unset, --seed */
   int (*run) (LsCli *cli, GError **error);

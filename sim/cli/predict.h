@@ -45,8 +45,8 @@ typedef struct {
   const char *gpu; /* catalogue name, static; NULL when skipped before that was known */
   guint n;
   LsPredicted quantities[LS_PREDICTED_MAX];
-  double
-      measured_mfu; /* model FLOPs / (peak x measured step), for the one-constant baseline; 0 none */
+  /* Model FLOPs / (peak x measured step), for the one-constant baseline; 0 none */
+  double measured_mfu;
   gboolean too_large; /* no setting of what the row leaves open fits in memory */
   char *scenario;     /* the YAML that was simulated, for --scenario */
   char *inputs

@@ -43,8 +43,8 @@ typedef struct {
   gint64 nics;         /* adapters of a node; 0: not stated, as the node preset's */
   gint64 gpus, gpus_per_node;
   gint64 layers, hidden, heads, kv_heads, ffn, vocab, seq;
-  const LsModelPreset
-      *preset;        /* a published model whose name gives what columns leave out; or NULL */
+  /* A published model whose name gives what columns leave out; or NULL */
+  const LsModelPreset *preset;
   gint64 mtp;         /* its blocks of multi-token prediction */
   gint64 dense_first; /* of its experts, where the row says otherwise; -1: as the preset */
   gboolean light_end; /* the last stage has three layers less */

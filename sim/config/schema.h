@@ -58,9 +58,8 @@ enum {
   LS_CONFIG_POSITIVE = 1 << 4,      /* greater than zero */
   LS_CONFIG_SIGNED = 1 << 5,        /* may be negative */
   LS_CONFIG_OR_PERCENT = 1 << 6,    /* QUANTITY: "50 %" is accepted as well */
-  LS_CONFIG_JOINED =
-      1 << 8,              /* STRING of the whole scenario: files laid on one another join theirs */
-  LS_CONFIG_OPEN = 1 << 7, /* MAP: keys below are not checked (the part reads nodes) */
+  LS_CONFIG_OPEN = 1 << 7,          /* MAP: keys below are not checked (the part reads nodes) */
+  LS_CONFIG_JOINED = 1 << 8,        /* STRING: files laid on one another join theirs */
 };
 
 typedef struct {
@@ -80,8 +79,8 @@ typedef struct {
   const char *word;   /* MAP: what a bare word means */
   const char *number; /* MAP: what a bare number or quantity means */
   const char *alias;  /* ALIAS: target path relative to the parent map */
-  const char
-      *remedy; /* REQUIRED: what to do where it is missing, for the message; NULL: nothing to say */
+  /* REQUIRED: what to do where it is missing, for the message; NULL: nothing to say */
+  const char *remedy;
   const char *when; /* when the key has an effect, e.g. "only with zero.stage >= 1" */
 } LsConfigKey;
 

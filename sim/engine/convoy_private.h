@@ -40,8 +40,8 @@ typedef struct {
 
 /* A way through the program: the leg that runs, and sums over those that have ended. */
 typedef struct {
-  LsCursor
-      cursor[2]; /* the main stream, and that of the collectives (may be the same: [0] alone) */
+  /* The main stream, and that of the collectives (may be the same: [0] alone) */
+  LsCursor cursor[2];
   LsLeg leg;
   guint32 n_legs;
   gint64 first_end_ps; /* of the collective with which it begins */
@@ -98,8 +98,8 @@ typedef struct {
   LsCachedTransfer *used[LS_CONVOY_MAX_USED];
   guint16 descriptors[LS_CONVOY_MAX_USED]; /* of them */
   guint n_used;
-  LsConvoyMemo
-      *watching; /* while planning, when new kinds of collectives may join `used`; else NULL */
+  /* While planning, when new kinds of collectives may join `used`; else NULL */
+  LsConvoyMemo *watching;
   gboolean live;
   guint32 event;
   gint64 start_ps, end_ps;

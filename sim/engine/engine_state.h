@@ -87,8 +87,8 @@ struct LsEngine {
   LsEventQueue *queue;
   LsSharing *sharing;
   guint64 capacity_epoch;
-  GHashTable
-      *nominal; /* resource -> gint64 *: capacity before it was first changed; NULL: none was */
+  /* Resource -> gint64 *: capacity before it was first changed; NULL: none was */
+  GHashTable *nominal;
   GPtrArray *resource_names;
   GArray *resource_per_s;   /* double */
   GArray *resource_device;  /* guint32: device whose memory it is */

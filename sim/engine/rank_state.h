@@ -73,8 +73,8 @@ typedef struct {
   guint16 n_streams, n_open; /* streams not finished */
   gboolean observed;
   gboolean steady; /* the work function need not be asked */
-  const guint8
-      *skips; /* [iteration of the outermost loop]: optional operations are left out; or NULL */
+  /* [iteration of the outermost loop]: optional operations are left out; or NULL */
+  const guint8 *skips;
   gint64 start_ps;             /* its streams begin */
   guint32 tag;                 /* for holding.h */
   guint32 convoy;              /* that it is in (convoy.c); 0: none */

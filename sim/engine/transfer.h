@@ -64,10 +64,10 @@ typedef struct {
   guint32 n_phases;
   const LsPhase *phases;
   const LsRoundTable *rounds; /* NULL: the fluid model, by phases */
-  gint64
-      sm_held; /* fraction of each member's SMs held from its arrival to the end (usage fixed point) */
-  gint64
-      beside_compute; /* factor on the rate when all members compute (usage fixed point; LS_USAGE_ONE: none) */
+  /* Fraction of each member's SMs held from its arrival to the end (usage fixed point) */
+  gint64 sm_held;
+  /* Factor on the rate when all members compute (usage fixed point; LS_USAGE_ONE: none) */
+  gint64 beside_compute;
   gint64 message_bytes;  /* size as the caller counts it, for the trace */
   gint64 wire_bytes;     /* bytes that one member sends, mean over members */
   const char *algorithm; /* static strings for the trace; NULL: none */

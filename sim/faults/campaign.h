@@ -97,12 +97,12 @@ typedef struct {
   guint n_sources;
   const LsFailureSource *sources;
   LsCampaignTimes times;
-  gint64
-      interval_us; /* of training between checkpoints; 0: no checkpoints; first is at the start, free */
-  gint64
-      memory_interval_us; /* of training between checkpoints to host memory; 0: none of their own */
-  gboolean
-      peer_memory; /* each checkpoint also stays in the memory of peers: usable unless two failures overlap */
+  /* Of training between checkpoints; 0: no checkpoints; first is at the start, free */
+  gint64 interval_us;
+  /* Of training between checkpoints to host memory; 0: none of their own */
+  gint64 memory_interval_us;
+  /* Each checkpoint also stays in the memory of peers: usable unless two failures overlap */
+  gboolean peer_memory;
   LsRecoveryPolicy policy;
   gint64 detect_us, drain_us, swap_us, reschedule_us, restart_us;
   /* Whichever comes first; 0: no limit of this kind. */

@@ -46,8 +46,8 @@ typedef struct {
   /* Rate of its flash attention / that of the kernels' own package, which the device's rates are; 0: the same. */
   LsSourced attention_factor;
   LsSourced gap_s; /* idle time on the device between two kernels of one stream */
-  LsSourced
-      host_launch_s; /* host time per kernel launched: a step is never faster than its launches */
+  /* Host time per kernel launched: a step is never faster than its launches */
+  LsSourced host_launch_s;
   LsSourced host_step_s; /* host time per step outside launches: data loader, logging, schedulers */
   LsAttention attention; /* best kernel it uses where the device has it, else fused softmax */
   gboolean fused_bias_gelu;   /* bias + activation in one pass */
@@ -76,15 +76,15 @@ typedef struct {
    * (TransformerEngine 2, module/base.py, get_dummy_wgrad), for the output matrix one while it runs
    * (megatron/core/tensor_parallel/layers.py). */
   gboolean gradient_placeholders;
-  gboolean
-      overlaps_tensor; /* sequence-parallel collectives in chunks beside the matmul they belong to */
-  gboolean
-      waits_for_tensor; /* collectives of tensor parallelism run beside nothing, backward neither */
+  /* Sequence-parallel collectives in chunks beside the matmul they belong to */
+  gboolean overlaps_tensor;
+  /* Collectives of tensor parallelism run beside nothing, backward neither */
+  gboolean waits_for_tensor;
   gboolean recompute_stops_early; /* a layer is run again only as far as its backward needs it */
   /* ZeRO stage 3 without a flat buffer per layer: each weight matrix is gathered and reduced by itself... */
   gboolean zero_per_matrix;
-  LsSourced
-      zero_piece_s; /* ...and host time per rank of the group in each, for the list of pieces */
+  /* ...and host time per rank of the group in each, for the list of pieces */
+  LsSourced zero_piece_s;
   /* Updated parameters are gathered beside the next forward pass (train/gather_forward.h)... */
   gboolean gathers_ahead;
   /* ...and only the first stage of a pipeline, of its parts the first, has buckets of gradients and parameters: what

@@ -35,17 +35,18 @@ typedef struct {
   LsSourced matmul_ceiling
       [LS_N_FORMATS]; /* best matmul / dense peak; a value of 0 takes the family's 16-bit one */
   LsSourced matmul_sustained; /* typical rate in a training step / best rate (clocks under power) */
-  LsSourced
-      narrow_sustained; /* the same of products in 8 and 4 bits, which draw less per FLOP; 0: as those */
-  LsSourced
-      flash_sustained; /* the same of flash attention; 0: as matmuls; 1: its rates are of long loops; a ratio, above 1 where a later part shares the record */
+  /* The same of products in 8 and 4 bits, which draw less per FLOP; 0: as those */
+  LsSourced narrow_sustained;
+  /* The same of flash attention; 0: as matmuls; 1: its rates are of long loops; a ratio, above 1 where a later part
+   * shares the record */
+  LsSourced flash_sustained;
   LsSourced vector_fraction;   /* vector units, achieved / peak */
   LsSourced hbm_fraction;      /* streaming kernels, achieved / data sheet */
   LsSourced depth_ramp;        /* elements of k that a tile's prologue and epilogue cost */
   LsSourced split_cost;        /* of a split k loop: time over that of its parts; 0: 1 */
   LsSourced kernel_overhead_s; /* start and tail of every kernel, on the device */
-  LsSourced
-      flash_forward[LS_N_ATTENTIONS]; /* flash kernels: long-sequence rate / dense 16-bit peak */
+  /* Flash kernels: long-sequence rate / dense 16-bit peak */
+  LsSourced flash_forward[LS_N_ATTENTIONS];
   LsSourced flash_backward[LS_N_ATTENTIONS]; /* 0 where that kernel does not run */
   /* Rate of FLASH3 on 8-bit queries, keys and values / on 16-bit ones; 0: it has no such kernel. */
   LsSourced flash_narrow_forward, flash_narrow_backward;
@@ -55,8 +56,8 @@ typedef struct {
    * not); of other makes: assumed to transpose. */
   gboolean narrow_columns;
   LsSourced collective_sms; /* SMs held by the kernels of one running collective */
-  LsSourced
-      collective_slowdown; /* rate of a collective beside busy compute / rate alone, in (0, 1] */
+  /* Rate of a collective beside busy compute / rate alone, in (0, 1] */
+  LsSourced collective_slowdown;
   LsSourced context_bytes; /* device memory taken by the runtime before any tensor */
   const LsTile *tiles;     /* the shapes a matmul library chooses from; ends with m = 0 */
 } LsTuning;

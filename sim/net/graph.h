@@ -23,8 +23,8 @@ typedef struct {
 } LsGraphHop;
 
 typedef struct {
-  guint
-      n_hops; /* entries, in order of distance from the start; 0: unreachable, or both ends are one */
+  /* Entries, in order of distance from the start; 0: unreachable, or both ends are one */
+  guint n_hops;
   LsGraphHop *hops;
   gboolean reachable;
   guint length;      /* edges of each path */

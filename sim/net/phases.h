@@ -29,9 +29,9 @@ typedef struct {
   guint n_amounts;
   LsAmount *amounts; /* per byte of flow */
   double sent;       /* bytes that a member sends per byte of flow, mean over members */
-  double
-      link_rate; /* bytes of flow per second that links inside nodes allow; INFINITY: none used */
-  double rate;   /* that all resources allow, at most half of any memory */
+  /* Bytes of flow per second that links inside nodes allow; INFINITY: none used */
+  double link_rate;
+  double rate; /* that all resources allow, at most half of any memory */
 } LsPhaseLoad;
 
 /* `usages` must be empty, and is again afterwards (transfer full). */

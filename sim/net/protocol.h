@@ -30,8 +30,8 @@ const char *ls_protocol_summary (LsProtocol protocol);
  * protocol are indexed LL, LL128, SIMPLE. */
 typedef struct {
   const char *link; /* row of hw/links.h; the last row, NULL, serves all others */
-  LsSourced
-      share; /* of the data sheet rate that a ring's payload reaches; 0: the link's own efficiency */
+  /* Of the data sheet rate that a ring's payload reaches; 0: the link's own efficiency */
+  LsSourced share;
   LsSourced pair_share;    /* of that, between two devices alone */
   LsSourced launch_s;      /* from the call to the first byte, beside the protocol's base */
   LsSourced ll_efficiency; /* of the ring's bandwidth */

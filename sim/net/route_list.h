@@ -14,8 +14,8 @@ typedef struct {
   GArray *hops; /* LsRouteHop */
   LsHop kind;
   gint64 latency_ps; /* ls_route_latency_ps() */
-  double
-      n_paths; /* equal ones through the fabric, of the first pair of adapters; inside a node 1 */
+  /* Equal ones through the fabric, of the first pair of adapters; inside a node 1 */
+  double n_paths;
   double bytes_per_s; /* at most */
 } LsRouteList;
 

@@ -72,8 +72,8 @@ typedef struct {
   const LsAccelerator *const *accelerators; /* of each GPU */
   const double *cores_of_gpu;               /* of the node of each GPU; NULL: host_cores for all */
   double host_cores;
-  const double
-      *host_bytes_per_s_of_gpu; /* the same of the memory of hosts; NULL: host_bytes_per_s */
+  /* The same of the memory of hosts; NULL: host_bytes_per_s */
+  const double *host_bytes_per_s_of_gpu;
   double host_bytes_per_s;
   LsStageFunc new_stage;
   gpointer self;

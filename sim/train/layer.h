@@ -57,11 +57,10 @@ typedef struct {
    * operation of an all-gather and the one before of a reduce-scatter; 0: whole. Matmul: cost of one piece. */
   guint pieces;
   LsKernelCost piece;
-  gboolean
-      overlaps_next; /* collective: the next operation need not wait for it; all later ones do */
-  LsPhaseName
-      phase; /* backward list: WEIGHT_GRAD what may be put off (zero-bubble schedules); BACKWARD or
-                      * INPUT_GRAD the rest */
+  /* Collective: the next operation need not wait for it; all later ones do */
+  gboolean overlaps_next;
+  /* Backward list: WEIGHT_GRAD what may be put off (zero-bubble schedules); BACKWARD or INPUT_GRAD the rest */
+  LsPhaseName phase;
 } LsLayerOp;
 
 /* Of a weight matrix on this rank. */
@@ -78,20 +77,20 @@ typedef struct {
   gint64 expert_parameters; /* routed experts on this rank, that expert-data ranks have in common */
   gint64 frozen_parameters,
       frozen_expert_parameters; /* the same, not trained; none of those above */
-  gint64
-      frozen_map_parameters; /* of the former, linear maps of blocks, stored in precision.frozen */
-  guint n_expert_matrices;   /* weight matrices among those */
-  gint64 narrow_parameters;  /* of linear maps that multiply in a narrow format, else 0 */
-  gint64 narrow_bytes;       /* of their copies in that format that stay from step to step */
-  guint n_matrices;          /* weight matrices among them, at least 1 when there are parameters */
-  guint n_shapes;            /* different shapes of them, without the output matrix, where the */
-  LsMatrixShape *shapes;     /* software hands out a placeholder for each; else none */
-  gboolean is_root;          /* stays gathered with the others like it (hw/software.h) */
-  gboolean selected;         /* ls_layer_plan_select() was called; else selective means the core */
-  gint64 input_bytes;        /* what full recompute keeps instead of the saved bytes */
-  gint64 output_bytes;       /* what goes to the next pipeline stage, per rank */
-  double
-      model_flops; /* forward FLOPs of the model per micro-batch over ALL tensor ranks, by the usual convention (attention in full) */
+  /* Of the former, linear maps of blocks, stored in precision.frozen */
+  gint64 frozen_map_parameters;
+  guint n_expert_matrices;  /* weight matrices among those */
+  gint64 narrow_parameters; /* of linear maps that multiply in a narrow format, else 0 */
+  gint64 narrow_bytes;      /* of their copies in that format that stay from step to step */
+  guint n_matrices;         /* weight matrices among them, at least 1 when there are parameters */
+  guint n_shapes;           /* different shapes of them, without the output matrix, where the */
+  LsMatrixShape *shapes;    /* software hands out a placeholder for each; else none */
+  gboolean is_root;         /* stays gathered with the others like it (hw/software.h) */
+  gboolean selected;        /* ls_layer_plan_select() was called; else selective means the core */
+  gint64 input_bytes;       /* what full recompute keeps instead of the saved bytes */
+  gint64 output_bytes;      /* what goes to the next pipeline stage, per rank */
+  /* Forward FLOPs of the model per micro-batch over ALL tensor ranks, by the usual convention (attention in full) */
+  double model_flops;
 } LsLayerPlan;
 
 void ls_layer_plan_free (LsLayerPlan *plan);

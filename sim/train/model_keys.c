@@ -85,8 +85,7 @@ const LsConfigKey ls_model_keys[] = {
      .type = LS_CONFIG_WORD,
      .choices = positions,
      .meaning = "how positions enter (yarn: rotary, scaled, which Megatron-Core does not fuse); of "
-                "the preset, "
-                "else learned"},
+                "the preset, else learned"},
     {.path = MODEL "tied_embeddings",
      .type = LS_CONFIG_BOOLEAN,
      .meaning = "embedding and output share one matrix; of the preset, else true"},
@@ -284,8 +283,7 @@ const LsConfigKey ls_model_keys[] = {
      .maximum = 1000000,
      .when = "only with parallel.expert_dispatch fused",
      .meaning = "equal groups of experts, of which a token's are in top_groups, so that it travels "
-                "to fewer ranks "
-                "(DeepSeek-V3: 8); of the preset, else 1"},
+                "to fewer ranks (DeepSeek-V3: 8); of the preset, else 1"},
     {.path = EXPERTS "top_groups",
      .type = LS_CONFIG_INTEGER,
      .minimum = 1,

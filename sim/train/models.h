@@ -27,12 +27,12 @@ typedef struct {
  * blocks keep the dense MLP, and after them all but every `every`-th. count = 0: a dense model. */
 typedef struct {
   gint64 count, top_k, ffn;
-  gint64 groups,
-      top_groups;       /* equal parts of the experts, of which a token's are in so many; 0: one */
-  gint64 shared_ffn;    /* 0: none */
-  gint64 dense_first;   /* blocks */
-  gint64 every;         /* 0, 1: all blocks after those */
-  gboolean shared_gate; /* one more weight per width, that scales the shared output (Qwen) */
+  gint64 groups;           /* equal parts of the experts; 0: one */
+  gint64 top_groups;       /* of these, those that a token's experts may be in */
+  gint64 shared_ffn;       /* 0: none */
+  gint64 dense_first;      /* blocks */
+  gint64 every;            /* 0, 1: all blocks after those */
+  gboolean shared_gate;    /* one more weight per width, that scales the shared output (Qwen) */
   gboolean selection_bias; /* one number per expert, that only routing sees (DeepSeek-V3) */
   double capacity_factor;  /* slots per expert over its mean; what overflows is dropped, what stays
                             * empty is padded. 0: dropless */
@@ -53,9 +53,9 @@ typedef struct {
 typedef struct {
   gint64 layers, hidden, heads, kv_heads, head_dim, ffn, vocab; /* ffn: of dense blocks */
   gint64 max_seq; /* longest sequence; learned positions are a table of this many rows */
-  gint64
-      published_vocab; /* before padding to a multiple that tensor parallelism can divide; 0: as vocab */
-  gboolean gated;      /* SwiGLU: gate, up and down matrices; else up, activation (GeLU), down */
+  /* Before padding to a multiple that tensor parallelism can divide; 0: as vocab */
+  gint64 published_vocab;
+  gboolean gated;    /* SwiGLU: gate, up and down matrices; else up, activation (GeLU), down */
   gboolean rms_norm; /* one vector of weights; else LayerNorm with weights and biases */
   gboolean tied_embeddings;
   gboolean learned_positions; /* else rotary or ALiBi: no parameters */
@@ -69,8 +69,8 @@ typedef struct {
   gboolean embedding_norm; /* LayerNorm behind the embedding (BLOOM) */
   gint64 patch; /* a picture model: numbers per patch, that one linear map embeds in place of
                             * a vocabulary; `vocab` is then the number of classes. 0: tokens */
-  gint64
-      extra_parameters; /* at the ends: segments, poolers, class tokens; counted, no work of note */
+  /* At the ends: segments, poolers, class tokens; counted, no work of note */
+  gint64 extra_parameters;
   gint64 window;     /* keys that a query of attention sees, its own with them; 0: all before it */
   gint64 full_every; /* of so many blocks in a row the last sees all keys; 0: none does */
   gint64 mtp;        /* blocks that predict further tokens (DeepSeek-V3, section 2.2) */
@@ -132,8 +132,8 @@ typedef struct {
   double published_parameters; /* as the source prints it */
   double published_tolerance;  /* relative: the digits printed */
   const char *source;
-  double
-      published_active; /* parameters that a token meets, of mixtures of experts; 0: not printed */
+  /* Parameters that a token meets, of mixtures of experts; 0: not printed */
+  double published_active;
   double active_tolerance;
 } LsModelPreset;
 

@@ -83,8 +83,8 @@ typedef struct {
   gboolean master_used;
   gboolean narrow_attention; /* queries, keys, values and their gradients in 8 bits */
   LsFormat activation_input; /* that the MLP's activation keeps for its backward pass, */
-  gboolean
-      activation_input_used; /* made and read by passes of their own; else as the activations */
+  /* Made and read by passes of their own; else as the activations */
+  gboolean activation_input_used;
   LsFormat frozen;        /* linear maps of blocks that are not trained, as they stay in memory */
   LsFormat optimizer;     /* each moment */
   LsFormat communication; /* gradients while they are reduced */
@@ -117,8 +117,8 @@ double ls_precision_frozen_size (const LsPrecision *precision);
 double ls_precision_frozen_gather_size (const LsPrecision *precision);
 /* Are products that read `format` given such maps in a narrower one, to be expanded first? */
 gboolean ls_precision_expands (const LsPrecision *precision, LsFormat format);
-/* Bytes of so many parameters on their way to the ranks that lack them, `narrow` of them (at most all) of linear maps that multiply in a narrow
- * format: all others (embedding, norms, head) travel in `compute`. source: TransformerEngine, whose modules alone have
+/* Bytes of so many parameters on their way to the ranks that lack them, `narrow` of them (at most all) of linear maps that
+ * multiply in a narrow format: all others (embedding, norms, head) travel in `compute`. source: TransformerEngine, whose modules alone have
  * Float8Tensors; torchao, float8/fsdp_utils.py (weights of Float8Linear). */
 gint64 ls_precision_gathered_bytes (const LsPrecision *precision, gint64 parameters, gint64 narrow);
 /* Bytes per element that scaling an operand from `from` into `to` moves, with so many copies. */

@@ -36,13 +36,13 @@ struct LsStage {
   gint64 expert_parameters;        /* of routed experts on it */
   gint64 narrow_parameters;        /* of them, linear maps that multiply in a narrow format, and */
   gint64 narrow_bytes;             /* the copies in that format that stay from step to step */
-  gint64
-      placeholder_bytes; /* handed to autograd for weight gradients (hw/software.h), or its own, kept */
+  /* Handed to autograd for weight gradients (hw/software.h), or its own, kept */
+  gint64 placeholder_bytes;
   gint64 boundary_bytes; /* activation sent to the next stage (and gradient back), per rank */
   gint64 boundary_gather_bytes; /* tensor all-gather (total) that the receiver runs to make the
                                  * boundary whole again (scatter/gather of SC21, 4.1); 0: none */
-  gint64
-      embedding_gradient_elements; /* tied embeddings on two devices: to be summed over them; else 0 */
+  /* Tied embeddings on two devices: to be summed over them; else 0 */
+  gint64 embedding_gradient_elements;
 };
 
 /* Of a device, by its place in the pipeline. */

@@ -26,8 +26,8 @@ typedef struct {
   int overlap_gather;  /* of stages 1 and 2 beside the next forward pass; -1: as the software */
   gint64 prefetch;     /* layers gathered ahead of the one that computes, stage 3 */
   gint64 max_gathered; /* parameters gathered at once at most, stage 3; 0: no limit */
-  guint
-      shard_group; /* states are sharded in groups of so many copies and repeated over these; 0: all */
+  /* States are sharded in groups of so many copies and repeated over these; 0: all */
+  guint shard_group;
   LsOffload offload;          /* what lies in the memory of the host */
   gboolean quantized_weights; /* stage 3 gathers int8 (ZeRO++) */
 } LsZero;
@@ -104,17 +104,16 @@ typedef struct {
   LsScheduleKind schedule;
   guint virtual_stages;     /* stages per device of interleaved 1F1B; 0 and 1: one */
   gboolean post_validation; /* zero-bubble: the update does not wait for the global gradient norm */
-  guint
-      *layers_per_stage; /* one per stage of the model, in the model's order (pipeline.h): pipeline
-                             * entries, or as many times more as devices have stages; sum
-                             * ls_model_n_layers() */
-  gint64 vocab;          /* of the model, padded so that tensor divides it; 0 for layer lists */
+  /* One per stage of the model, in the model's order (pipeline.h): pipeline entries, or as many times more as
+   * devices have stages; sum ls_model_n_layers() */
+  guint *layers_per_stage;
+  gint64 vocab; /* of the model, padded so that tensor divides it; 0 for layer lists */
   LsZero zero;
   LsRecompute recompute;
   LsOptimizer optimizer;
   LsInput input;
-  LsDistribution
-      documents; /* tokens of the documents packed into a sequence; no kind: one per sequence */
+  /* Tokens of the documents packed into a sequence; no kind: one per sequence */
+  LsDistribution documents;
   LsPause evaluation, logging;
   LsUpdatePlan update; /* policies other than plain sync, timed workers */
   gint64 drain_bytes; /* of a checkpoint, that each rank writes to storage beside a step; 0: none */

@@ -19,8 +19,8 @@ typedef struct {
   gint64 boundary_bytes;
   gint64 gather_piece_ps;  /* a map in `tensor` pieces behind a gather of boundary_bytes; 0: none */
   gint64 scatter_piece_ps; /* the same before a reduce-scatter */
-  gint64
-      exchange_bytes; /* of each of four all-to-alls of experts: before and behind the core, and the gradient */
+  /* Of each of four all-to-alls of experts: before and behind the core, and the gradient */
+  gint64 exchange_bytes;
   gboolean tensor_collectives; /* one all-reduce of boundary_bytes per layer and direction */
 } TestLayer;
 
