@@ -90,6 +90,9 @@ typedef struct {
   /* ...and only the first stage of a pipeline, of its parts the first, has buckets of gradients and parameters: what
    * others communicate is not on the way of the step (megatron/core/distributed/distributed_data_parallel.py). */
   gboolean buckets_first_stage;
+  /* With stages 1 and 2 a layer is a bucket, however large (FSDP's units, one per block: torch/distributed/fsdp,
+   * _runtime_utils.py, _pre_forward_unshard and _post_backward_hook; _fully_shard/_fsdp_param_group.py, post_backward). */
+  gboolean unit_buckets;
   /* FSDP2: embedding, last norm and output matrix are one unit, gathered from the start of the forward pass to the end
    * of the backward pass; gathers arrive in a flat buffer that only their stream may use again
    * (torch/distributed/fsdp/_fully_shard: _fsdp_state.py, _lazy_init; _fsdp_collectives.py, foreach_all_gather). */
@@ -100,7 +103,7 @@ typedef struct {
   /* ...and stage 3 copies what was gathered into parameters, and gradients into what is sent, on the compute stream
    * (_fsdp_collectives.py, foreach_all_gather_copy_out and foreach_reduce_scatter_copy_in). */
   gboolean copies_shards;
-  /* FSDP of flat parameters, stage 3: the backward pass of their views joins the gradients of a layer in one tensor; in the
+  /* FSDP of flat parameters, stages 2 and 3: the backward pass of their views joins the gradients of a layer in one tensor; in the
    * stream of the reductions that is converted to what is sent and divided by a part of the group's size
    * (torch/distributed/fsdp/flat_param.py, _get_unflat_views; _runtime_utils.py, _post_backward_hook and _reduce_grad). */
   gboolean flat_gradients;

@@ -90,8 +90,18 @@ static gint64 gradients_of (const LsBuilder *builder, const LsChunk *chunk) {
 
 /* What is noted down has no segments to wait by: one bucket. */
 static gint64 bucket_of (const LsBuilder *builder) {
-  return builder->script != NULL ? G_MAXINT64 / 4
-                                 : MIN (ls_builder_bucket_bytes (builder), G_MAXINT64 / 4);
+  if (builder->script != NULL)
+    return G_MAXINT64 / 4;
+  return ls_workload_unit_buckets (builder->spec->workload)
+             ? 1
+             : MIN (ls_builder_bucket_bytes (builder), G_MAXINT64 / 4);
+}
+
+/* Collectives that gather a segment which fills a bucket alone. */
+static gint64 parts_of (const LsBuilder *builder, const LsChunk *chunk) {
+  if (builder->script == NULL && ls_workload_unit_buckets (builder->spec->workload))
+    return chunk->size;
+  return MAX (gradients_of (builder, chunk) / bucket_of (builder), 1);
 }
 
 static LsShared part_of (LsShared bytes, gint64 part, gint64 parts) {
@@ -237,8 +247,7 @@ static gboolean is_started (const LsGatherForward *state, gint64 segments, guint
 
 static void write_chunk (LsBuilder *builder, const LsChunk *chunk, const LsBucketCut *cut) {
   LsGatherForward *state = builder->forward;
-  const gint64 k = cut->per_bucket,
-               parts = MAX (gradients_of (builder, chunk) / bucket_of (builder), 1);
+  const gint64 k = cut->per_bucket, parts = parts_of (builder, chunk);
   const Start start = {ls_builder_last (builder), builder->section_depth, -1};
   const LsShared own = bytes_of (builder, chunk, k);
 

@@ -132,6 +132,8 @@ static LsMemoryBuffers buffers_of (const LsWorkload *workload, const LsStage *st
     return buffers;
   buffers.reduce_bytes = ls_format_bytes (workload->precision.communication);
   buffers.bucket_bytes = zero->overlap ? zero->bucket_bytes : G_MAXINT64 / 4;
+  if (zero->overlap && ls_workload_unit_buckets (workload))
+    buffers.bucket_bytes = 1;
   buffers.by_layer = zero->stage == 3 || moved;
   if (zero->stage == 3) {
     if (ls_workload_gathers (workload))

@@ -97,7 +97,15 @@ static gboolean by_layer (const LsBuilder *builder) {
   return stage_of (builder) >= 3 || (stage_of (builder) == 2 && ls_offload_updates (builder));
 }
 
+/* Is each layer reduced by itself as its backward ends, whatever its size? */
+static gboolean by_unit (const LsBuilder *builder) {
+  return ls_workload_unit_buckets (builder->spec->workload) && zero_of (builder)->overlap;
+}
+
+/* Bytes that fill a bucket; any where each layer is one. */
 static gint64 bucket_of (const LsBuilder *builder) {
+  if (by_unit (builder))
+    return 1;
   /* Gradients that are sharded while they come do not wait for others. */
   const gint64 bucket =
       stage_of (builder) < 2 ? ls_builder_bucket_bytes (builder) : zero_of (builder)->bucket_bytes;
@@ -299,13 +307,62 @@ static void add_single (LsBuilder *builder, LsShared bytes, LsMark target, gint6
                    segments, mark);
 }
 
-/* `count` buckets of `per_bucket` segments each, from segment `from` on; a bucket is cut into equal
- * parts when it is a single segment with more than bucket_bytes. */
-static void add_buckets (LsBuilder *builder, gint64 count, gint64 per_bucket, gint64 from,
-                         LsShared bytes, LsMark target) {
+/* FSDP's flat parameters: is each layer's gradient one tensor? */
+static gboolean is_flat (const LsBuilder *builder) {
+  return builder->spec->workload->software->flat_gradients &&
+         (by_layer (builder) || (stage_of (builder) == 2 && by_unit (builder)));
+}
+
+static LsOp stream_op (LsBuilder *builder, const char *name, gint64 bytes) {
+  LsKernelCost cost = ls_kernel_stream (builder->spec->device, bytes, 0);
+
+  ls_kernel_finish (&cost, builder->spec->workload->software);
+  return ls_builder_kernel (builder, name, LS_KIND_ELEMENTWISE, LS_PHASE_BACKWARD, &cost);
+}
+
+/* Flat parameters: gradients of `bytes` as they are computed are joined by the backward pass. */
+static void join_flat (LsBuilder *builder, gint64 bytes) {
+  LsOp op;
+
+  if (!is_flat (builder))
+    return;
+  op = stream_op (builder, "join_gradients", 2 * bytes);
+  ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
+}
+
+/* ...then converted to `sent` bytes and divided, before they are sent. Invalid where software does not. */
+static LsMark prepare_flat (LsBuilder *builder, guint stream, gint64 bytes, gint64 sent) {
+  LsOp op;
+
+  if (!is_flat (builder))
+    return (LsMark){0};
+  op = stream_op (builder, "divide_gradients", 2 * sent + (sent == bytes ? 0 : bytes + sent));
+  op.part = op.wait_part = LS_PART_EXPOSED_ZERO;
+  return ls_program_add (builder->program, stream, &op);
+}
+
+/* Bytes of gradients as they are computed, of those that are sent. */
+static gint64 made_bytes (const LsBuilder *builder, LsShared sent) {
+  const LsPrecision *precision = &builder->spec->workload->precision;
+
+  return sum (sent) / ls_format_bytes (precision->communication) *
+         ls_format_bytes (precision->compute);
+}
+
+/* Collectives that a bucket is cut into when it is a single segment: of its layers where each is a bucket, else of
+ * bucket_bytes at most. */
+static gint64 parts_of (const LsBuilder *builder, const LsChunk *chunk, LsShared bytes) {
+  const gint64 bucket = bucket_of (builder), notes = builder->reduce->notes->len;
+  const gint64 parts = by_unit (builder) ? chunk->size : (sum (bytes) + bucket - 1) / bucket;
+
+  return CLAMP (parts, 1, MAX (notes, 1));
+}
+
+/* `count` buckets of `per_bucket` segments each, from segment `from` on. */
+static void add_buckets (LsBuilder *builder, const LsChunk *chunk, gint64 count, gint64 per_bucket,
+                         gint64 from, LsShared bytes, LsMark target) {
   GArray *notes = builder->reduce->notes;
-  gint64 bucket = bucket_of (builder);
-  gint64 parts = CLAMP ((sum (bytes) + bucket - 1) / bucket, 1, MAX ((gint64) notes->len, 1));
+  const gint64 parts = parts_of (builder, chunk, bytes);
   guint depth = shared_depth (builder);
   guint stream = ls_builder_stream (builder, LS_ROLE_REDUCE, depth);
 
@@ -321,8 +378,9 @@ static void add_buckets (LsBuilder *builder, gint64 count, gint64 per_bucket, gi
     LsShared size = part_of (bytes, part, parts);
     if (sum (size) == 0)
       continue;
+    const LsMark ready = prepare_flat (builder, stream, made_bytes (builder, size), sum (size));
     builder->reduce->newest = add_reductions (builder, stream, size, &first);
-    wait_for_segment (builder, first, done, segment);
+    wait_for_segment (builder, ready.valid ? ready : first, done, segment);
   }
   ls_program_end_repeat (builder->program, stream);
   if (!is_limited (builder))
@@ -360,7 +418,7 @@ static void fill_buckets (LsBuilder *builder, const LsChunk *chunk, LsMark targe
   }
   gint64 per_bucket = CLAMP ((bucket + bytes - 1) / bytes, 1, MAX_SEGMENTS_PER_BUCKET);
   gint64 whole = (segments - from) / per_bucket, rest = (segments - from) % per_bucket;
-  add_buckets (builder, whole, per_bucket, from, times (of_segment, per_bucket), target);
+  add_buckets (builder, chunk, whole, per_bucket, from, times (of_segment, per_bucket), target);
   if (rest > 0) {
     state->carry = times (of_segment, rest);
     state->carry_mark = target;
@@ -397,41 +455,19 @@ void ls_reduce_begin_layer (LsBuilder *builder, const LsLayerPlan *plan) {
   g_array_append_val (builder->reduce->starts, start);
 }
 
-static LsOp stream_op (LsBuilder *builder, const char *name, gint64 bytes) {
-  LsKernelCost cost = ls_kernel_stream (builder->spec->device, bytes, 0);
-
-  ls_kernel_finish (&cost, builder->spec->workload->software);
-  return ls_builder_kernel (builder, name, LS_KIND_ELEMENTWISE, LS_PHASE_BACKWARD, &cost);
-}
-
-/* Flat parameters: gradients of `bytes` as they are computed are joined by the backward pass. */
-static void join_flat (LsBuilder *builder, gint64 bytes) {
-  LsOp op;
-
-  if (!builder->spec->workload->software->flat_gradients)
-    return;
-  op = stream_op (builder, "join_gradients", 2 * bytes);
-  ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
-}
-
-/* ...then converted to `sent` bytes and divided, before they are sent. Invalid where software does not. */
-static LsMark prepare_flat (LsBuilder *builder, guint stream, gint64 bytes, gint64 sent) {
-  LsOp op;
-
-  if (!builder->spec->workload->software->flat_gradients)
-    return (LsMark){0};
-  op = stream_op (builder, "divide_gradients", 2 * sent + (sent == bytes ? 0 : bytes + sent));
-  op.part = op.wait_part = LS_PART_EXPOSED_ZERO;
-  return ls_program_add (builder->program, stream, &op);
-}
-
 void ls_reduce_end_layer (LsBuilder *builder, const LsLayerPlan *plan) {
   const LsShared bytes = layer_bytes (builder, plan);
   const gint64 made = (plan->parameters + plan->expert_parameters) *
                       ls_format_bytes (builder->spec->workload->precision.compute);
 
-  if (!by_layer (builder) || sum (bytes) == 0)
+  if (sum (bytes) == 0)
     return;
+  if (!by_layer (builder)) {
+    join_flat (builder, made);
+    if (is_flat (builder))
+      ls_reduce_note (builder, ls_builder_last (builder));
+    return;
+  }
   /* Read as they were computed, written as they are sent. */
   ls_builder_shard_copy (builder, "copy_gradients", sum (bytes) + made, LS_PHASE_BACKWARD);
   join_flat (builder, made);

@@ -5,7 +5,8 @@
  *             every layer and micro-batch. With overlap, stages 0 to 2 reduce bucket by bucket as the
  *             backward of the (last) micro-batch completes them; a bucket is as many segments of
  *             layers as fill bucket_bytes, and a segment with more is cut into equal parts along its
- *             backward. Without overlap all of it follows the backward.
+ *             backward. Where the software reduces by units (unit_buckets: FSDP), a layer of stages 1 and 2 is one.
+ *             Without overlap all of it follows the backward.
  *             Unsharded gradients of stages 2 and 3 are claimed when a segment's backward starts and
  *             released by their reduction. Stage 3 lets a backward start only when the reduction
  *             two layers before has ended, as PyTorch's FSDP does. Stage 2 has one bucket under way while

@@ -526,6 +526,10 @@ gboolean ls_workload_gathers_ahead (const LsWorkload *workload) {
          (zero->overlap_gather < 0 ? workload->software->gathers_ahead : zero->overlap_gather > 0);
 }
 
+gboolean ls_workload_unit_buckets (const LsWorkload *workload) {
+  return workload->software->unit_buckets && workload->zero.stage >= 1 && workload->zero.stage <= 2;
+}
+
 const char *ls_schedule_name (LsScheduleKind kind) {
   static const char *const names[] = {LS_SCHEDULES (NAME_ENTRY)};
 

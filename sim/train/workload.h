@@ -140,6 +140,8 @@ gint64 ls_workload_owned (const LsWorkload *workload, gint64 parameters, gint64 
 gboolean ls_workload_gathers (const LsWorkload *workload);
 /* TRUE when updated parameters are gathered beside the next forward pass, where they are gathered (stages 1, 2). */
 gboolean ls_workload_gathers_ahead (const LsWorkload *workload);
+/* TRUE when each layer is a bucket of gradients, and of parameters that are gathered (stages 1, 2). */
+gboolean ls_workload_unit_buckets (const LsWorkload *workload);
 /* TRUE when these are fewer than hold the same parameters (hybrid sharding). */
 gboolean ls_workload_is_hybrid (const LsWorkload *workload);
 /* TRUE when gradients are clipped by their norm. */

@@ -656,6 +656,8 @@ void ls_reader_check_zero (LsWorkloadReader *r) {
     ls_reader_no_effect (r, keys[2],
                          zero->stage == 3 ? "stage 3 reduces layer by layer"
                                           : "gradients go to the host layer by layer");
+  else if (ls_workload_unit_buckets (r->workload) && ls_workload_gathers_ahead (r->workload))
+    ls_reader_no_effect (r, keys[2], "with this software each layer is a bucket");
   if (zero->stage < 1 || zero->stage > 2)
     ls_reader_no_effect (r, keys[overlap_gather],
                          "only stages 1 and 2 gather what was updated once a step");

@@ -73,6 +73,44 @@ START_TEST (a_layer_with_more_than_a_bucket)
 }
 END_TEST
 
+START_TEST (units_are_buckets_whatever_their_size)
+/* FSDP's units: a layer is gathered and reduced by itself, of which zero.bucket is no part. So with m = 1 each step lasts
+ * as with buckets of one layer, with stage 1 and 2, whether zero.bucket is a fourth of a layer or all of them. Exact. */
+{
+  const TestNet net = {.latency_ps = 30000, .bytes_per_s = 1e11};
+  LsSoftware units = *ls_software_get (0);
+
+  units.unit_buckets = TRUE;
+  for (int stage = 1; stage <= 2; stage++) {
+    LsWorkload *by_layer = workload_of (TRUE, PARAMETERS * 2, 1);
+    by_layer->zero.stage = stage;
+    g_autoptr (TestRun) expected = test_run (by_layer, &layer, &net);
+    for (gint64 bucket = PARAMETERS / 2; bucket <= 2 * LAYERS * PARAMETERS; bucket *= 4) {
+      LsWorkload *workload = workload_of (TRUE, bucket, 1);
+      workload->software = &units;
+      workload->zero.stage = stage;
+      g_autoptr (TestRun) run = test_run (workload, &layer, &net);
+      ck_assert_int_eq (ls_engine_now_ps (run->engine), ls_engine_now_ps (expected->engine));
+      ck_assert_int_eq (ls_engine_bytes_sent (run->engine, 0),
+                        ls_engine_bytes_sent (expected->engine, 0));
+      ck_assert_int_eq (test_peak_activations (run, 0), test_peak_activations (expected, 0));
+    }
+  }
+}
+END_TEST
+
+START_TEST (fsdp_gathers_before_it_computes)
+/* PyTorch's FSDP gathers in the forward pass with every sharding strategy (SHARD_GRAD_OP too), unit by unit; plain
+ * generations at the end of the step. source: torch/distributed/fsdp, _runtime_utils.py, _pre_forward_unshard. */
+{
+  for (guint i = 0; i < ls_software_count (); i++) {
+    const LsSoftware *software = ls_software_get (i);
+    if (g_str_has_prefix (software->name, "pytorch-fsdp"))
+      ck_assert_msg (software->gathers_ahead && software->unit_buckets, "%s", software->name);
+  }
+}
+END_TEST
+
 START_TEST (an_overflowing_step_gathers_all_the_same)
 /* Gathers at the start of a step do not ask what became of the one before. */
 {
@@ -222,6 +260,8 @@ int main (void) {
                                 an_overflowing_step_gathers_all_the_same,
                                 buckets_are_runs_of_segments_that_fill_them,
                                 bytes_and_memory_are_the_same_and_nothing_is_slower,
-                                folded_and_traced_runs_are_the_same};
+                                folded_and_traced_runs_are_the_same,
+                                units_are_buckets_whatever_their_size,
+                                fsdp_gathers_before_it_computes};
   return test_main ("gather_forward", tests, G_N_ELEMENTS (tests));
 }

@@ -187,6 +187,35 @@ START_TEST (flat_gradients_are_joined_and_divided)
 }
 END_TEST
 
+START_TEST (flat_gradients_with_stage_2)
+/* The same passes with SHARD_GRAD_OP, whose reductions run beside the backward pass: L layers make the step longer by L
+ * passes of compute and the last one before a reduction, so twice the layers by more than L and less than 2 L of them do. */
+{
+  LsSoftware units = *ls_software_get (0), flat;
+  gint64 more_ps[2] = {0, 0};
+
+  units.unit_buckets = TRUE;
+  flat = units;
+  flat.flat_gradients = TRUE;
+  for (guint twice = 0; twice <= 1; twice++) {
+    LsWorkload *workload[2];
+    gint64 end_ps[2];
+    for (guint i = 0; i < 2; i++) {
+      workload[i] = test_workload (1, 2, 1, twice ? 2 * LAYERS : LAYERS, 1);
+      workload[i]->software = i == 0 ? &units : &flat;
+      workload[i]->zero.stage = 2;
+      workload[i]->zero.overlap = TRUE;
+      g_autoptr (TestRun) run = test_run (workload[i], &layer, &free_net);
+      end_ps[i] = ls_engine_now_ps (run->engine);
+    }
+    more_ps[twice] = end_ps[1] - end_ps[0];
+  }
+  ck_assert_int_gt (more_ps[0], 0);
+  ck_assert_int_gt (more_ps[1], more_ps[0]);
+  ck_assert_int_lt (more_ps[1], 2 * more_ps[0]);
+}
+END_TEST
+
 START_TEST (recompute_stops_early)
 /* Each layer is two matmuls of half its time that save 600 bytes each: the second forward pass leaves the last
  * one out, since its input is all that it saves. So a step lasts F + F/2 + B per layer, and the peak is that
@@ -243,6 +272,7 @@ int main (void) {
                                 reductions_do_not_run_away,
                                 matrix_by_matrix_pays_latency_and_pieces,
                                 flat_gradients_are_joined_and_divided,
+                                flat_gradients_with_stage_2,
                                 recompute_stops_early,
                                 quantized_gathers_send_half};
   return test_main ("zero", tests, G_N_ELEMENTS (tests));
