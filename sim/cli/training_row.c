@@ -49,6 +49,24 @@ static gboolean may_interleave (const Reader *reader) {
          !says (reader, framework (reader), "deepspeed");
 }
 
+/* Words of pipeline schedules, the longer first, as torch.distributed.pipelining and papers have them; NULL: not modelled. */
+static const struct {
+  const char *word, *schedule;
+} schedules[] = {
+    {"interleavedzerobubble", NULL},
+    {"loopedbfs", NULL},
+    {"zbv", "zb-v"},
+    {"zb-v", "zb-v"},
+    {"zb-h2", "zb-h2"},
+    {"zb-h1", "zb-h1"},
+    {"zerobubble", "zb-h1"},
+    {"zero bubble", "zb-h1"},
+    {"zero-bubble", "zb-h1"},
+    {"dualpipev", "dualpipev"},
+    {"dualpipe", "dualpipe"},
+    {"gpipe", "gpipe"},
+};
+
 /* One more reason why the row cannot be predicted, beside those that @error has. */
 static gboolean skip (GError **error, const char *format, ...) {
   va_list list;
@@ -413,6 +431,17 @@ gboolean ls_training_row_has_experts (const LsTrainingRow *row) {
   return row->preset != NULL && row->preset->transformer.experts.count > 0;
 }
 
+static gboolean read_schedule (const Reader *reader, LsTrainingRow *out, GError **error) {
+  out->schedule = NULL;
+  for (guint i = 0; out->pp > 1 && i < G_N_ELEMENTS (schedules); i++)
+    if (says (reader, "pp_schedule", schedules[i].word)) {
+      out->schedule = schedules[i].schedule;
+      return out->schedule != NULL ||
+             skip (error, "the schedule '%s' is not modelled", text (reader, "pp_schedule"));
+    }
+  return TRUE;
+}
+
 static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **error) {
   gint64 replica;
 
@@ -435,7 +464,9 @@ static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **
   out->virtual_stages = out->pp == 1 || !may_interleave (reader) ? 1
                         : of_torchtitan (reader)                 ? 2
                                                                  : 0;
-  if (out->pp > 1 && g_ascii_isdigit (*text (reader, "virtual_stages")) &&
+  if (!read_schedule (reader, out, error))
+    return FALSE;
+  if (out->pp > 1 && out->schedule == NULL && g_ascii_isdigit (*text (reader, "virtual_stages")) &&
       !integer (reader, "virtual_stages", 1, 1, &out->virtual_stages, error))
     return FALSE;
   replica = out->tp * out->pp * out->cp;

@@ -60,6 +60,7 @@ typedef struct {
   double capacity;            /* factor of experts that are padded; 0: none */
   gboolean gated, tied, learned_positions, llama, dropout;
   gint64 virtual_stages; /* per device; 0: interleaved, with how many is not said */
+  const char *schedule;  /* of a pipeline without virtual stages; NULL: not said */
   gint64 tp, pp, dp, cp;
   gboolean exchanges_heads; /* of cp ranks, all-to-all; else a ring */
   gint64 zero_stage;

@@ -182,7 +182,9 @@ static gboolean append_light_end (GString *yaml, const LsTrainingRow *row, gint6
 /* Layers that the stages do not share equally: embedding and head count as one each where that comes out even
  * (Llama-3 405B: 126 + 2 over 16 stages), else the first stages have one more. */
 static void append_stages (GString *yaml, const LsTrainingRow *row) {
-  const gint64 stages = row->pp * MAX (row->virtual_stages, 1);
+  const gboolean folded = row->schedule != NULL && (g_str_equal (row->schedule, "zb-v") ||
+                                                    g_str_equal (row->schedule, "dualpipev"));
+  const gint64 stages = row->pp * (folded ? 2 : MAX (row->virtual_stages, 1));
   gboolean ends = (row->layers + 2) % stages == 0 && stages > 2;
   gint64 share = (ends ? row->layers + 2 : row->layers) / stages;
   gint64 more = ends ? 0 : row->layers % stages;
@@ -275,6 +277,8 @@ char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const 
   if (row->virtual_stages > 1)
     g_string_append_printf (yaml, ", schedule: interleaved-1f1b, virtual_stages: %d",
                             (int) row->virtual_stages);
+  else if (row->schedule != NULL)
+    g_string_append_printf (yaml, ", schedule: %s", row->schedule);
   append_stages (yaml, row);
   g_string_append (yaml, "}\n");
   append_zero (yaml, row);

@@ -155,6 +155,23 @@ for row in said early; do
   grep -q "^stages.csv,$row,step_time_s,0.5,[0-9.]*,-*[0-9.]*,,$" out || fail "swept: $(grep $row out)"
 done
 
+# Words of other schedules are those schedules, of two stages per device where they fold; what is not modelled says so.
+cat >schedules.csv <<CSV
+$head2,virtual_stages,pp_schedule
+fold,A100-SXM-80GB,8,10,1024,16,1024,1,4,32,1,none,torchtitan,bf16,0.5,,ZBVZeroBubble
+zero,A100-SXM-80GB,8,8,1024,16,1024,1,4,32,1,none,torchtitan,bf16,0.5,,ZB-H1
+late,A100-SXM-80GB,8,8,1024,16,1024,1,4,32,1,none,torchtitan,bf16,0.5,,GPipe
+both,A100-SXM-80GB,8,8,1024,16,1024,1,4,32,1,none,torchtitan,bf16,0.5,,InterleavedZeroBubble
+CSV
+run 0 validate schedules.csv
+says out "both,skipped,,the schedule 'InterleavedZeroBubble' is not modelled"
+run 0 validate schedules.csv --row fold --scenario
+says out "schedule: zb-v, layers_per_stage: [2, 2, 1, 1, 1, 1, 1, 1]"
+run 0 validate schedules.csv --row zero --scenario
+says out "schedule: zb-h1"
+run 0 validate schedules.csv --row late --scenario
+says out "schedule: gpipe"
+
 # Megatron-Bridge's recipes give the last stage of DeepSeek-V3 and Kimi K2 three layers less (61 = 15 x 4 + 1 = 7 x 8 + 5);
 # Megatron's own runs are split as layers come out.
 head3='row_id,model,gpu,gpus,gpus_per_node,layers,hidden,heads,seq,tp,pp,ep,virtual_stages,global_batch,micro_batch,framework,precision,step_time_s'
