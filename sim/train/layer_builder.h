@@ -81,6 +81,10 @@ void ls_layer_builder_narrow (LsLayerBuilder *builder);
 void ls_layer_scale_operands (LsLayerBuilder *builder, gint64 rows, gint64 in, gint64 out);
 /* Scales `elements` gradients of the output of a linear map for both its gradients; nothing otherwise. */
 void ls_layer_scale_gradient (LsLayerBuilder *builder, gint64 elements);
+/* With a scale per row the backward pass multiplies copies by columns: of inputs, and of weights but where nobody gathers
+ * them, as those have theirs from the update. */
+void ls_layer_scale_input_columns (LsLayerBuilder *builder, gint64 elements);
+void ls_layer_scale_weight_columns (LsLayerBuilder *builder, gint64 elements);
 /* Scales `elements` of what attention reads, or of the gradient of what it made, into 8 bits; the backward pass reads the
  * former so, and it is kept. Widens what attention made in 8 bits. Nothing, and NULL, where it does not multiply so. */
 LsLayerOp *ls_layer_scale_heads (LsLayerBuilder *builder, const char *name, gint64 elements);

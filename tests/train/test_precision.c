@@ -267,6 +267,31 @@ START_TEST (operands_are_scaled) {
 }
 END_TEST
 
+/* PyTorch's compiler reads a gradient for each of its two narrow copies: 2 bytes more of each where there are two (H100),
+ * none where one does for both (B200); inputs are as without it. source: PyTorch issue 133242. */
+START_TEST (a_compiler_reads_gradients_for_each_copy) {
+  static const struct {
+    const char *gpu;
+    int per_input, per_gradient;
+  } cases[] = {{"h100", 4, 4 + 2}, {"b200", 3, 3}};
+  LsSoftware compiled = *ls_software_get (0);
+
+  compiled.compiled = TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (LsWorkload) workload = workload_of ("fp8", 0, 1);
+    const gint64 sh = (gint64) S * H;
+    workload->software = &compiled;
+    g_autoptr (LsStage) stage = ls_stage_new (workload, 0, gpu (cases[i].gpu));
+    const LsLayerPlan *plan = block (stage);
+
+    ck_assert_int_eq (scaled_bytes (plan->forward, plan->n_forward, "scale_input"),
+                      7 * sh * cases[i].per_input);
+    ck_assert_int_eq (scaled_bytes (plan->backward, plan->n_backward, "scale_gradient"),
+                      9 * sh * cases[i].per_gradient);
+  }
+}
+END_TEST
+
 /* torchao makes the narrow weights of the wide ones in every forward pass, whatever the stage: nothing stays, and a pass
  * reads 2 bytes and writes two copies (delayed scaling: one read). */
 START_TEST (weights_are_scaled_in_each_pass_by_torchao) {
@@ -577,6 +602,7 @@ int main (void) {
   tcase_add_test (tests, half_formats_are_one_speed);
   tcase_add_test (tests, scaling_moves_these_bytes);
   tcase_add_test (tests, operands_are_scaled);
+  tcase_add_test (tests, a_compiler_reads_gradients_for_each_copy);
   tcase_add_test (tests, operands_travel_as_they_are_scaled);
   tcase_add_test (tests, weights_are_scaled_in_each_pass_by_torchao);
   tcase_add_test (tests, scales_per_row_part_gather_and_product);
