@@ -26,6 +26,8 @@ static char *rest_of (const LsTrainingRow *row) {
       rest, ", zero %d, sp %d, overlap %d %d %s, bucket %d, graphs %d", (int) row->zero_stage,
       row->sequence_parallel, row->overlap, row->overlap_gather, row->tensor_overlap,
       (int) (row->bucket_parameters == core_bucket ? 0 : row->bucket_parameters), row->cuda_graphs);
+  if (row->hybrid)
+    g_string_append (rest, ", hybrid");
   if (row->schedule != NULL)
     g_string_append_printf (rest, ", %s", row->schedule);
   g_string_append_printf (rest, ", lora %d %s %d %d, %d %d", (int) row->lora_rank,

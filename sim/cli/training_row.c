@@ -577,6 +577,14 @@ static int cuda_graphs (const Reader *reader) {
   return layers == 1 || whole == 1 ? 1 : -1;
 }
 
+/* FSDP's hybrid sharding, whose groups are nodes unless told otherwise (torch/distributed/fsdp, HYBRID_SHARD). */
+static gboolean is_hybrid (const Reader *reader, const LsTrainingRow *row) {
+  const gint64 copies = row->dp * row->cp, in_node = row->gpus_per_node / row->tp;
+
+  return row->zero_stage > 0 && in_node > 1 && copies > in_node && copies % in_node == 0 &&
+         (says (reader, "shard_strategy", "hybrid") || says (reader, "shard_strategy", "hsdp"));
+}
+
 static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **error) {
   if (!integer (reader, "micro_batch", 1, 0, &out->micro_batch, error) ||
       !integer (reader, "global_batch", 1, -1, &out->global_batch, error) ||
@@ -598,6 +606,7 @@ static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **e
   const gboolean of_core = says (reader, "framework", "core") || of_nemo (reader);
   out->overlap = !of_megatron (reader) || of_core;
   out->overlap_gather = overlap_gather (reader, out);
+  out->hybrid = is_hybrid (reader, out);
   out->core_buckets = of_core && out->dp * out->cp > 1 && out->zero_stage < 3;
   out->bucket_parameters = bucket_parameters (reader, out);
   out->narrow_parameters = narrow_parameters (reader, out);
@@ -624,7 +633,8 @@ static void read_counting (const Reader *reader, LsTrainingRow *out) {
     out->flops_def = LS_FLOPS_MEGATRON_HARDWARE;
   else if (says (reader, "flops_def", "8*n") || says (reader, "flops_def", "8n-type"))
     out->flops_def = LS_FLOPS_EIGHT_N;
-  else if (says (reader, "flops_def", "6n"))
+  /* torchtitan, utils.py, get_num_flop_per_token. */
+  else if (says (reader, "flops_def", "6n") || (silent && of_torchtitan (reader)))
     out->flops_def = LS_FLOPS_SIX_N;
   else
     out->flops_def = LS_FLOPS_MODEL;

@@ -64,6 +64,8 @@ typedef struct {
   gint64 tp, pp, dp, cp;
   gboolean exchanges_heads; /* of cp ranks, all-to-all; else a ring */
   gint64 zero_stage;
+  /* States are sharded in each node and repeated over nodes. */
+  gboolean hybrid;
   gint64 micro_batch; /* 0 not stated: swept */
   gint64 global_batch;
   const char *recompute;   /* mode, or NULL not stated: swept */

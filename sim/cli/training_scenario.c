@@ -203,6 +203,8 @@ static void append_stages (GString *yaml, const LsTrainingRow *row) {
 static void append_zero (GString *yaml, const LsTrainingRow *row) {
   g_string_append_printf (yaml, "  zero: {stage: %d, overlap: %s", (int) row->zero_stage,
                           row->overlap ? "true" : "false");
+  if (row->hybrid)
+    g_string_append (yaml, ", shard_group: node");
   if (row->overlap_gather >= 0)
     g_string_append_printf (yaml, ", overlap_gather: %s",
                             row->overlap_gather > 0 ? "true" : "false");

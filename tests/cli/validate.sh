@@ -172,6 +172,32 @@ says out "schedule: zb-h1"
 run 0 validate schedules.csv --row late --scenario
 says out "schedule: gpipe"
 
+# Hybrid sharding is over the nodes, where there are several.
+cat >hybrid.csv <<CSV
+$head2,zero_stage,shard_strategy
+two,A100-SXM-80GB,16,8,1024,16,1024,1,1,32,1,none,Composer FSDP,bf16,0.5,3,HYBRID_SHARD
+one,A100-SXM-80GB,8,8,1024,16,1024,1,1,32,1,none,Composer FSDP,bf16,0.5,3,HYBRID_SHARD
+full,A100-SXM-80GB,16,8,1024,16,1024,1,1,32,1,none,Composer FSDP,bf16,0.5,3,FULL_SHARD
+CSV
+run 0 validate hybrid.csv --row two --scenario
+says out "shard_group: node"
+for row in one full; do
+  run 0 validate hybrid.csv --row $row --scenario
+  grep -q shard_group out && fail "$row is hybrid"
+done
+
+# torchtitan counts 6 N + 12 L d s where a row says nothing.
+cat >counts.csv <<CSV
+$head2,flops_def,mfu_pct
+silent,A100-SXM-80GB,8,8,1024,16,1024,1,1,32,1,none,torchtitan,bf16,0.5,,40
+said,A100-SXM-80GB,8,8,1024,16,1024,1,1,32,1,none,torchtitan,bf16,0.5,6N,40
+other,A100-SXM-80GB,8,8,1024,16,1024,1,1,32,1,none,torchtitan,bf16,0.5,model,40
+CSV
+run 0 validate counts.csv
+mfu_of() { grep "^counts.csv,$1,mfu_pct" out | cut -d, -f5; }
+[ "$(mfu_of silent)" = "$(mfu_of said)" ] || fail "silent $(mfu_of silent), said $(mfu_of said)"
+[ "$(mfu_of silent)" != "$(mfu_of other)" ] || fail "6 N is as the model's FLOPs"
+
 # Megatron-Bridge's recipes give the last stage of DeepSeek-V3 and Kimi K2 three layers less (61 = 15 x 4 + 1 = 7 x 8 + 5);
 # Megatron's own runs are split as layers come out.
 head3='row_id,model,gpu,gpus,gpus_per_node,layers,hidden,heads,seq,tp,pp,ep,virtual_stages,global_batch,micro_batch,framework,precision,step_time_s'
