@@ -91,10 +91,12 @@ static void add_settings (GArray *settings, const LsTrainingRow *row) {
   }
 }
 
-/* Where a row says that it interleaves and not how: none, two, and one layer per stage, as far as each may be. */
+/* Where a row says that it interleaves and not how: none, two, and one layer per stage (or embedding, head or layer), as far
+ * as each may be. */
 static GArray *settings_of (const LsTrainingRow *row) {
   GArray *settings = g_array_new (FALSE, TRUE, sizeof (Setting));
-  const gint64 open[] = {1, 2, row->layers / row->pp};
+  const gint64 open[] = {1, 2, row->layers / row->pp,
+                         (row->layers + 2) % row->pp == 0 ? (row->layers + 2) / row->pp : 0};
   const gint64 micro_batch = MAX (row->micro_batch, 1);
 
   g_array_set_clear_func (settings, setting_clear);

@@ -56,7 +56,8 @@ static const LsTableColumn training[] = {
      "true: beside products in pieces, false: in bulk; empty: as the framework"},
     {"zero_stage", LS_COLUMN_INPUT, "what is sharded among replicas, 0-3; empty: 0, 1 under NeMo"},
     {"shard_strategy", LS_COLUMN_INPUT,
-     "hybrid or HSDP: sharded in each node, repeated over nodes"},
+     "hybrid or HSDP: sharded in each node, repeated over nodes; \"not resharded\": blocks of a "
+     "pipeline stay gathered"},
     {"micro_batch", LS_COLUMN_INPUT,
      "sequences of a forward pass; empty: swept over powers of two"},
     {"recompute", LS_COLUMN_INPUT,

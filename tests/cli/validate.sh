@@ -155,6 +155,22 @@ for row in said early; do
   grep -q "^stages.csv,$row,step_time_s,0.5,[0-9.]*,-*[0-9.]*,,$" out || fail "swept: $(grep $row out)"
 done
 
+# Interleaved, and not how: also one layer per stage where embedding and head make the stages even (Llama 3: 126 + 2 over
+# 16; here 14 + 2 over 4), whose bubble is a quarter. FSDP in a pipeline that does not reshard adds up whole gradients.
+cat >ends.csv <<CSV
+$head2,virtual_stages,pp_schedule,zero_stage,shard_strategy
+ends,H100-SXM-80GB,4,14,1024,16,1024,1,4,32,1,none,FSDP,bf16,0.5,,"interleaved, tunable N",2,"FSDP, params not resharded after forward"
+once,H100-SXM-80GB,4,14,1024,16,1024,1,4,32,1,none,FSDP,bf16,0.5,4,interleaved,2,"FSDP, params not resharded after forward"
+each,H100-SXM-80GB,4,14,1024,16,1024,1,4,32,1,none,FSDP,bf16,0.5,4,interleaved,2,SHARD_GRAD_OP
+CSV
+run 0 validate ends.csv
+step_of() { grep "^ends.csv,$1,step_time_s" out | cut -d, -f5; }
+[ "$(step_of ends)" = "$(step_of once)" ] || fail "swept $(step_of ends), stated $(step_of once)"
+run 0 validate ends.csv --row once --scenario
+says out "zero: {stage: 1"
+run 0 validate ends.csv --row each --scenario
+says out "zero: {stage: 2"
+
 # Words of other schedules are those schedules, of two stages per device where they fold; what is not modelled says so.
 cat >schedules.csv <<CSV
 $head2,virtual_stages,pp_schedule
