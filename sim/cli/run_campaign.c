@@ -294,13 +294,30 @@ static void text_share (GString *out, const char *name, LsEstimate value, double
     g_string_append_printf (out, " +- %.2f (%.4g %%)", 100 * value.half_width, 100 * confidence);
 }
 
+/* Two shares that differ by what they are of: one charges spares and slow steps, the other only time. */
+static void text_shares (GString *out, const LsCampaignOutcome *outcome) {
+  const LsCampaignSpec *spec = &outcome->scenario->campaign->spec;
+  const double confidence = outcome->scenario->campaign->confidence;
+  guint nodes = spec->replicas * spec->nodes_per_replica;
+
+  text_share (out, "goodput", estimate (outcome, goodput, 0), confidence);
+  g_string_append (out, " of the tokens that all nodes would make in health");
+  if (spec->spares > 0)
+    g_string_append_printf (out, "; spares count, so at most %.2f %%",
+                            100.0 * nodes / (nodes + spec->spares));
+  text_share (out, "\nettr        ", estimate (outcome, ettr, 0), confidence);
+  g_string_append (out, " of the time went to steps that are kept\n");
+}
+
 static void text_time (GString *out, const LsCampaignOutcome *outcome) {
+  guint n = 0;
+
   g_string_append (out, "time       ");
   for (guint part = 0; part < LS_N_CAMPAIGN_PARTS; part++) {
     double share = estimate (outcome, part_share, part).mean;
     if (share >= 0.00005)
-      g_string_append_printf (out, " %s %.2f %%", ls_campaign_part_name ((LsCampaignPart) part),
-                              100 * share);
+      g_string_append_printf (out, "%s %s %.2f %%", n++ > 0 ? "," : "",
+                              ls_campaign_part_name ((LsCampaignPart) part), 100 * share);
   }
   g_string_append_c (out, '\n');
 }
@@ -330,8 +347,8 @@ static void text_causes (GString *out, const LsCampaignOutcome *outcome) {
   for (guint i = 0; i < MIN (causes->len, SHOWN_CAUSES); i++) {
     const Cause *cause = &g_array_index (causes, Cause, i);
     if (cause->share > 0)
-      g_string_append_printf (out, " %s %.2f %%", spec->sources[cause->source].name,
-                              100 * cause->share);
+      g_string_append_printf (out, "%s %s %.2f %%", i > 0 ? "," : "",
+                              spec->sources[cause->source].name, 100 * cause->share);
   }
   g_string_append_c (out, '\n');
 }
@@ -385,17 +402,19 @@ static void text_cost (GString *out, const LsCampaignOutcome *outcome) {
 
 char *ls_campaign_outcome_text (const LsCampaignOutcome *outcome) {
   const LsCampaignSpec *spec = &outcome->scenario->campaign->spec;
-  const double confidence = outcome->scenario->campaign->confidence;
   GString *out = g_string_new ("\n");
   LsEstimate stops = estimate (outcome, interruptions, 0), wall = estimate (outcome, wall_s, 0);
   g_autofree char *time = ls_quantity_format (wall.mean, LS_DIMENSION_TIME);
 
-  g_string_append_printf (out, "campaign    %s on %u nodes and %u spares, %u replications, %s\n",
-                          time, spec->replicas * spec->nodes_per_replica, spec->spares,
-                          outcome->result->n, ls_recovery_meaning (spec->policy));
-  text_share (out, "goodput", estimate (outcome, goodput, 0), confidence);
-  text_share (out, "    ettr  ", estimate (outcome, ettr, 0), confidence);
-  g_string_append_printf (out, "\nfailures    %.1f, of which %.1f stop the job",
+  guint nodes = spec->replicas * spec->nodes_per_replica;
+  g_string_append_printf (out, "campaign    %s on %u node%s and %u spare%s, %u replication%s\n",
+                          time, nodes, nodes == 1 ? "" : "s", spec->spares,
+                          spec->spares == 1 ? "" : "s", outcome->result->n,
+                          outcome->result->n == 1 ? "" : "s");
+  g_string_append_printf (out, "recovery    %s: %s\n", ls_recovery_name (spec->policy),
+                          ls_recovery_meaning (spec->policy));
+  text_shares (out, outcome);
+  g_string_append_printf (out, "failures    %.1f, of which %.1f stop the job",
                           estimate (outcome, failures, 0).mean, stops.mean);
   if (stops.mean > 0) {
     g_autofree char *mtti = ls_quantity_format (wall.mean / stops.mean, LS_DIMENSION_TIME);

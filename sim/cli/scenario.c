@@ -274,6 +274,27 @@ static void read_campaign (LsScenario *scenario) {
     g_clear_pointer (&scenario->campaign, ls_campaign_plan_free);
 }
 
+/* What weighs gradients by their age, where none has any. */
+static void mark_ages (LsScenario *scenario) {
+  static const char *const keys[] = {"learn.lr_by_staleness", "learn.delay_compensation",
+                                     "learn.momentum_correction"};
+  const LsWorkload *workload = scenario->workload;
+  const LsUpdatePolicy *policy = workload->update.active ? workload->update.spec.policy : NULL;
+  const char *correction = ls_config_get_string (scenario->config, keys[2]);
+  gboolean ages = g_str_equal (correction, "asynchrony");
+
+  if (policy != NULL && policy->stale)
+    return;
+  for (guint i = 0; i < (ages ? 3 : 2); i++) {
+    g_autofree char *reason = g_strdup_printf (
+        policy && policy->local ? "update.policy %s sends models, and no gradient grows old"
+                                : "no gradient is older than the model with update.policy %s",
+        policy ? policy->name : "sync");
+
+    ls_config_no_effect (scenario->config, keys[i], reason);
+  }
+}
+
 /* Keys of learning that only some policies use. */
 static void mark_learning (LsScenario *scenario) {
   const LsWorkload *workload = scenario->workload;
@@ -287,6 +308,7 @@ static void mark_learning (LsScenario *scenario) {
   if (!g_str_has_prefix (policy, "easgd"))
     ls_config_no_effect (scenario->config, "learn.elastic",
                          "only with update.policy easgd, easgd-sync");
+  mark_ages (scenario);
 }
 
 /* Slow ranks, numbered over all jobs. Timed workers draw their own times. */

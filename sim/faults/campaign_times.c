@@ -4,7 +4,9 @@
 #include <math.h>
 
 #include "base/assert.h"
+#include "base/quantity.h"
 #include "base/time.h"
+#include "faults/failures.h"
 #include "faults/stragglers_run.h"
 #include "train/memory.h"
 #include "train/simulation.h"
@@ -12,6 +14,10 @@
 /* Steps of a health whose steps differ: their mean is what a campaign uses. source: the issue's budget; the
  * relative error of the mean is that of one step / sqrt (20). */
 #define SAMPLED_STEPS 20
+/* Of one replication, in storage or in memory. source: choice, ten seconds or so of campaign */
+#define MOST_CHECKPOINTS 1e7
+/* Failures of one cause in one replication. source: the same */
+#define MOST_FAILURES 1e7
 
 struct LsStepTimes {
   const LsCluster *cluster;
@@ -255,6 +261,77 @@ static gint64 interval_us (const LsStepTimes *times) {
   return MAX (1, (gint64) llround (s * 1e6));
 }
 
+/* How long a replication lasts at most, for what checkpoints that are `interval_us` apart and cost `cost_us` are counted
+ * on; 0: so few that it need not be known. A step is simulated only where duration and steps alone do not tell. */
+static double longest_us (LsStepTimes *times, double interval_us, double cost_us, double *step_us) {
+  const LsCampaignSpec *spec = &times->plan->spec;
+  const LsHealth healthy = {.replicas = times->units, .slow_percent = 100, .plain = TRUE};
+  double steps = spec->until_steps > 0 ? (double) spec->until_steps : INFINITY;
+  double wall_us = spec->until_us > 0 ? (double) spec->until_us : INFINITY;
+
+  if (spec->until_tokens > 0)
+    steps = MIN (steps, (double) spec->until_tokens / (double) spec->tokens_per_step);
+  if (MIN (steps, wall_us / (interval_us + cost_us)) <= MOST_CHECKPOINTS)
+    return 0;
+  *step_us = (double) step_ps (times, &healthy) / 1e6;
+  return MIN (wall_us, steps * (*step_us + cost_us));
+}
+
+/* A campaign goes from event to event: so many would take hours. */
+static void check_checkpoints (LsConfig *config, LsConfigErrors *errors, LsStepTimes *times,
+                               const char *path, gint64 interval, gint64 cost) {
+  double interval_us = (double) interval, cost_us = (double) cost, step_us = 0;
+  double wall_us = interval > 0 ? longest_us (times, interval_us, cost_us, &step_us) : 0;
+  double count = wall_us / (MAX (interval_us, step_us) + cost_us);
+  g_autofree char *each = NULL, *most = NULL, *least = NULL;
+
+  if (wall_us <= 0 || count <= MOST_CHECKPOINTS)
+    return;
+  each = ls_quantity_format (interval_us / 1e6, LS_DIMENSION_TIME);
+  most = ls_quantity_format (count, LS_DIMENSION_COUNT);
+  least = ls_quantity_format (1.01 * wall_us / MOST_CHECKPOINTS / 1e6, LS_DIMENSION_TIME);
+  ls_config_error_at (config, errors, path,
+                      "after every %s of training makes %s checkpoints in one replication, and at "
+                      "most 10 million are simulated; give %s or more",
+                      each, most, least);
+}
+
+static void check_counts (LsConfig *config, LsConfigErrors *errors, LsStepTimes *times) {
+  const LsCampaignSpec *spec = &times->plan->spec;
+
+  check_checkpoints (config, errors, times, "campaign.checkpoint.every", spec->interval_us,
+                     ls_checkpoint_blocking_us (&times->checkpoint, times->plan->async));
+  check_checkpoints (config, errors, times, "campaign.checkpoint.memory_every",
+                     spec->memory_interval_us, memory_us (times, times->units));
+}
+
+/* The same of failures: exponential lifetimes are drawn at their rate, others start after a repair. */
+static void check_failures (LsConfig *config, LsConfigErrors *errors, const LsStepTimes *times) {
+  const LsCampaignPlan *plan = times->plan;
+  guint nodes = times->units * times->nodes_per_unit + plan->spec.spares;
+
+  for (guint i = 0; plan->spec.until_us > 0 && i < plan->spec.n_sources; i++) {
+    const LsFailureSource *source = &plan->sources[i];
+    gboolean candidates = source->lifetime.kind == ls_distribution_kind_find ("exponential");
+    double each_s = ls_distribution_mean (&source->lifetime) +
+                    (candidates ? 0 : ls_distribution_mean (&source->repair));
+    double n = ls_failures_components (source, nodes);
+    double count = n * (double) plan->spec.until_us / 1e6 / each_s;
+    g_autofree char *path = NULL, *life = NULL, *most = NULL;
+
+    if (!isfinite (each_s) || count <= MOST_FAILURES)
+      continue;
+    path = ls_config_path ("faults", "failures", source->name, "lifetime", NULL);
+    life = ls_quantity_format (ls_distribution_mean (&source->lifetime), LS_DIMENSION_TIME);
+    most = ls_quantity_format (count, LS_DIMENSION_COUNT);
+    ls_config_error_at (
+        config, errors, path,
+        "%.0f components that last %s each fail %s times in one replication, and at "
+        "most 10 million failures of a cause are simulated; give longer lives",
+        n, life, most);
+  }
+}
+
 /* Stragglers that last: those that happen once are told and left out. */
 static void take_stragglers (LsConfig *config, LsConfigErrors *errors, const LsStragglers *given,
                              LsStepTimes *times) {
@@ -306,6 +383,9 @@ LsStepTimes *ls_step_times_new (LsConfig *config, LsConfigErrors *errors, const 
   check_storage (config, errors, times);
   if (spec->policy == LS_RECOVERY_ELASTIC)
     check_sizes (config, errors, times);
+  if (ls_config_errors_count (errors, LS_CONFIG_FAULT_ERROR) == faults)
+    check_counts (config, errors, times);
+  check_failures (config, errors, times);
   guint left = ls_cluster_n_nodes (cluster) - times->units * times->nodes_per_unit;
   if (plan->spares_from_cluster && spec->spares > left)
     ls_config_error_at (config, errors, "campaign.spares.nodes",

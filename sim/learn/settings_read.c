@@ -460,6 +460,8 @@ static void read_measurements (Reader *r) {
   s->evaluate_rows = ls_config_is_word (r->config, L "evaluate.rows", "all")
                          ? 0
                          : ls_config_get_int (r->config, L "evaluate.rows");
+  if (!s->needs_data)
+    ls_config_no_effect (r->config, L "evaluate.rows", "a quadratic has no rows");
   s->target_loss = number_or (r, L "target.loss", (double) NAN);
   s->target_accuracy = number_or (r, L "target.accuracy", (double) NAN);
   if (!s->problem.kind->needs_classes)

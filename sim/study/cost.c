@@ -5,11 +5,14 @@ const LsConfigKey ls_cost_keys[] = {
     {.path = "cost", .type = LS_CONFIG_MAP, .meaning = "what hardware and power cost"},
     {.path = "cost.gpu",
      .type = LS_CONFIG_MAP,
-     .meaning = "price of GPU time by group of nodes, all of the node included"},
+     .number = "main",
+     .meaning =
+         "price of GPU time by group of nodes (`cluster.groups`; `main` where there is one), "
+         "all of the node included"},
     {.path = "cost.gpu.*",
      .type = LS_CONFIG_QUANTITY,
      .dimension = LS_DIMENSION_MONEY_PER_TIME,
-     .maximum = 1e6,
+     .maximum = 1e6 / 3600,
      .meaning = "of one GPU, as in 2.10 USD/h"},
     {.path = "cost.spares_billed",
      .type = LS_CONFIG_BOOLEAN,
@@ -36,6 +39,18 @@ static guint find_group (const LsCluster *cluster, const char *name) {
   return group;
 }
 
+/* Whoever writes a GPU's name here wants to be told what stands in its place. */
+static void unknown_group (LsConfig *config, LsConfigErrors *errors, const char *path,
+                           const LsCluster *cluster) {
+  g_autoptr (GString) names = g_string_new (NULL);
+
+  for (guint i = 0; i < ls_cluster_n_groups (cluster); i++)
+    g_string_append_printf (names, "%scost.gpu.%s", i > 0 ? ", " : "",
+                            ls_cluster_group (cluster, i)->name);
+  ls_config_error_at (config, errors, path,
+                      "prices go by group of nodes, not by kind of GPU; write %s", names->str);
+}
+
 LsCost *ls_cost_new (LsConfig *config, LsConfigErrors *errors, const LsCluster *cluster) {
   g_autoptr (LsCost) cost = g_new0 (LsCost, 1);
   gboolean good = TRUE;
@@ -58,9 +73,7 @@ LsCost *ls_cost_new (LsConfig *config, LsConfigErrors *errors, const LsCluster *
       cost->usd_per_gpu_s[group] = usd_per_s;
       continue;
     }
-    ls_config_error_at (config, errors, path, "the cluster has no group of this name; it has %s%s",
-                        ls_cluster_group (cluster, 0)->name,
-                        cost->n_groups > 1 ? " and others" : "");
+    unknown_group (config, errors, path, cluster);
     good = FALSE;
   }
   if (ls_config_has (config, "campaign"))

@@ -39,6 +39,7 @@ struct _LsUpdatePolicy {
   guint keys; /* LS_UPDATE_TAKES bits */
   LsUpdateNeeds needs;
   gboolean local;   /* workers step copies of their own */
+  gboolean stale;   /* gradients may be older than the model that they are added to */
   gboolean whole;   /* a gradient counts when all shards have it, and all shards update together */
   gboolean all;     /* every update takes one gradient of every worker (k = n) */
   gboolean goes_on; /* a worker computes while its gradient waits for the update */

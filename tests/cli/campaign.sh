@@ -35,6 +35,16 @@ done
 run 0 query exact.db "SELECT sum(steps), max(end_us) - min(start_us) - sum(end_us - start_us), sum(kind = 'checkpoint') > 0, count(*) - sum(kind IN ('train', 'checkpoint')) FROM interval" --format csv
 [ "$(sed -n 2p out)" = "100000,0,1,0" ] || fail "a campaign without failures: $(sed -n 2p out)"
 
+# What goodput is of: the nodes and their spares. With nothing that fails or is written, all the time is kept, and of one
+# node and three spares a quarter works.
+run 0 run tiny.yaml months.yaml --trace none --set campaign.checkpoint.interval=none --set campaign.recovery.policy=spares --set campaign.spares.nodes=3
+says out "goodput     25.00 %"
+says out "spares count, so at most 25.00 %"
+says out "ettr        100.00 %"
+run 0 run tiny.yaml months.yaml --trace none --set campaign.checkpoint.interval=none
+says out "goodput     100.00 %"
+grep -q "spares count" out && fail "spares of a campaign without any"
+
 # With failures: same seed, same bits; another seed, other ones; rows hang together.
 run 0 run tiny.yaml months.yaml failing.yaml --json -o a.db
 sed 's/"wall_s": [0-9.e-]*, "trace": "[^"]*"//' out >a.json

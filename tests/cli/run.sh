@@ -74,7 +74,10 @@ PY
 fi
 run 0 run tiny.yaml --trace none --set 'cost.gpu.main=2 USD/h'
 says out "cost            4 USD/h: "
-run 2 run tiny.yaml --trace none --set 'cost.gpu.other=2 USD/h'
+run 0 run tiny.yaml --trace none --set 'cost.gpu=2 USD/h'
+says out "cost            4 USD/h: "
+run 2 run tiny.yaml --trace none --set 'cost.gpu.a100=2 USD/h'
+says err "prices go by group of nodes, not by kind of GPU; write cost.gpu.main"
 # Rows of a catalogue by a part of their names, keys by what they are below.
 run 0 list nodes h200
 [ "$(wc -l <out)" -ge 2 ] || fail "one node at most with an H200: $(cat out)"
