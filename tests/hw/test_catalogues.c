@@ -188,6 +188,22 @@ START_TEST (nodes_refer_to_rows) {
 }
 END_TEST
 
+/* Accelerators that come eight to a board have a node of eight, so that a row of a table that names one is predicted. */
+START_TEST (boards_of_eight_are_nodes) {
+  static const char *const gpus[] = {
+      "a100-sxm-40gb",  "a100-sxm-80gb", "a800-sxm-80gb", "h100-sxm-80gb",  "h100-sxm-96gb",
+      "h200-sxm-141gb", "h800-sxm-80gb", "h20-sxm-96gb",  "b200-sxm-180gb", "b300-sxm-288gb",
+      "mi300x-192gb",   "mi325x-256gb",  "mi355x-288gb"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (gpus); i++) {
+    gboolean found = FALSE;
+    for (guint n = 0; n < ls_node_count (); n++)
+      found = found || (g_str_equal (ls_node_get (n)->gpu, gpus[i]) && ls_node_get (n)->gpus == 8);
+    ck_assert_msg (found, "%s", gpus[i]);
+  }
+}
+END_TEST
+
 /* Every device uses exactly its links, and a link has two ends. */
 START_TEST (meshes_use_all_links) {
   for (guint n = 0; n < ls_node_count (); n++) {
@@ -262,16 +278,11 @@ START_TEST (free_text) {
 END_TEST
 
 int main (void) {
-  const TTest *const tests[] = {names_are_unique,
-                                every_number_has_a_source,
-                                accelerators_are_sane,
-                                peaks_are_dense,
-                                links_add_up,
-                                known_rates,
-                                nodes_refer_to_rows,
-                                meshes_use_all_links,
-                                unknown_rows_suggest,
-                                common_spellings,
-                                free_text};
+  const TTest *const tests[] = {names_are_unique,      every_number_has_a_source,
+                                accelerators_are_sane, peaks_are_dense,
+                                links_add_up,          known_rates,
+                                nodes_refer_to_rows,   boards_of_eight_are_nodes,
+                                meshes_use_all_links,  unknown_rows_suggest,
+                                common_spellings,      free_text};
   return run_tests ("catalogues", tests, G_N_ELEMENTS (tests));
 }
