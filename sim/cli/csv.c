@@ -9,12 +9,17 @@
 
 struct LsCsv {
   GPtrArray *columns; /* char * */
-  GPtrArray *rows;    /* GPtrArray of char * */
-  GArray *lines;      /* guint */
+  /* Column by name; the names are those of columns. */
+  GHashTable *numbers;
+  GPtrArray *rows; /* GPtrArray of char * */
+  GArray *lines;   /* guint */
 };
 
+/* A place in the text; its column is counted when a fault is told, so that a line of a million fields
+ * costs its bytes. */
 typedef struct {
-  guint line, column;
+  guint line;
+  const char *line_start, *at;
 } Place;
 
 typedef struct {
@@ -29,6 +34,7 @@ typedef struct {
 void ls_csv_free (LsCsv *csv) {
   if (!csv)
     return;
+  g_clear_pointer (&csv->numbers, g_hash_table_unref);
   g_clear_pointer (&csv->columns, g_ptr_array_unref);
   g_clear_pointer (&csv->rows, g_ptr_array_unref);
   g_clear_pointer (&csv->lines, g_array_unref);
@@ -36,7 +42,7 @@ void ls_csv_free (LsCsv *csv) {
 }
 
 static Place place_of (const Cursor *cursor) {
-  return (Place){cursor->line, ls_text_column (cursor->line_start, cursor->at)};
+  return (Place){cursor->line, cursor->line_start, cursor->at};
 }
 
 static void mark (Cursor *cursor) {
@@ -45,10 +51,13 @@ static void mark (Cursor *cursor) {
   g_array_append_val (cursor->places, place);
 }
 
-static gboolean fault_at (Cursor *cursor, guint field, const char *what) {
-  const Place place = g_array_index (cursor->places, Place, field);
+static gboolean fault_at (Cursor *cursor, Place place, const char *what) {
+  return ls_text_faults_add (cursor->faults, place.line,
+                             ls_text_column (place.line_start, place.at), "%s", what);
+}
 
-  return ls_text_faults_add (cursor->faults, place.line, place.column, "%s", what);
+static Place place_of_field (const Cursor *cursor, guint field) {
+  return g_array_index (cursor->places, Place, field);
 }
 
 /* Steps over one byte, counting lines. */
@@ -71,8 +80,7 @@ static gboolean read_quoted (Cursor *cursor, GString *field) {
     }
     g_string_append_c (field, *cursor->at);
   }
-  return ls_text_faults_add (cursor->faults, first.line, first.column,
-                             "a quote is opened here and never closed");
+  return fault_at (cursor, first, "a quote is opened here and never closed");
 }
 
 static gboolean ends_field (const Cursor *cursor) {
@@ -86,12 +94,9 @@ static gboolean read_field (Cursor *cursor) {
 
   mark (cursor);
   if (cursor->at < cursor->end && *cursor->at == '"' && read_quoted (cursor, field) &&
-      !ends_field (cursor) && *cursor->at != '\r') {
-    const Place place = place_of (cursor);
-
-    ls_text_faults_add (cursor->faults, place.line, place.column,
-                        "text after a closing quote; a quote inside quotes is doubled");
-  }
+      !ends_field (cursor) && *cursor->at != '\r')
+    fault_at (cursor, place_of (cursor),
+              "text after a closing quote; a quote inside quotes is doubled");
   for (; !ends_field (cursor); cursor->at++)
     g_string_append_c (field, *cursor->at);
   g_strstrip (field->str);
@@ -112,21 +117,20 @@ static gboolean read_field (Cursor *cursor) {
 static void take_header (LsCsv *csv, Cursor *cursor) {
   GPtrArray *row = cursor->row;
 
-  for (guint i = 0; i < row->len; i++)
-    for (guint k = 0; k < i; k++)
-      if (g_str_equal (row->pdata[i], row->pdata[k])) {
-        g_autofree char *what =
-            g_strdup_printf ("the column '%s' is named twice", (char *) row->pdata[i]);
-
-        fault_at (cursor, i, what);
-      }
   csv->columns = g_ptr_array_ref (row);
+  for (guint i = 0; i < row->len; i++)
+    if (!g_hash_table_insert (csv->numbers, row->pdata[i], GUINT_TO_POINTER (i))) {
+      g_autofree char *what =
+          g_strdup_printf ("the column '%s' is named twice", (char *) row->pdata[i]);
+
+      fault_at (cursor, place_of_field (cursor, i), what);
+    }
 }
 
 /* A row of another length is told where its surplus begins or where what is missing would stand. */
 static void take_row (LsCsv *csv, Cursor *cursor) {
   const guint n = cursor->row->len, columns = csv->columns->len;
-  const guint line = g_array_index (cursor->places, Place, 0).line;
+  const guint line = place_of_field (cursor, 0).line;
 
   if (n == 1 && *(char *) cursor->row->pdata[0] == 0 && columns > 1)
     return;
@@ -136,7 +140,7 @@ static void take_row (LsCsv *csv, Cursor *cursor) {
                                              n > columns ? "a comma inside a field needs quotes"
                                                          : "an empty field still needs its comma");
 
-    fault_at (cursor, MIN (n, columns), what);
+    fault_at (cursor, place_of_field (cursor, MIN (n, columns)), what);
     return;
   }
   g_ptr_array_add (csv->rows, g_ptr_array_ref (cursor->row));
@@ -165,6 +169,7 @@ LsCsv *ls_csv_parse (const char *name, const char *text, gsize length, GError **
   g_autoptr (GArray) places = g_array_new (FALSE, FALSE, sizeof (Place));
   Cursor cursor = {text, text + length, text, 1, NULL, places, faults};
 
+  csv->numbers = g_hash_table_new (g_str_hash, g_str_equal);
   csv->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
   csv->lines = g_array_new (FALSE, FALSE, sizeof (guint));
   if (length >= 3 && memcmp (text, "\357\273\277", 3) == 0)
@@ -194,10 +199,11 @@ guint ls_csv_rows (const LsCsv *csv) {
 }
 
 int ls_csv_column (const LsCsv *csv, const char *name) {
-  for (guint i = 0; i < csv->columns->len; i++)
-    if (g_str_equal (csv->columns->pdata[i], name))
-      return (int) i;
-  return -1;
+  gpointer number = NULL;
+
+  return g_hash_table_lookup_extended (csv->numbers, name, NULL, &number)
+             ? (int) GPOINTER_TO_UINT (number)
+             : -1;
 }
 
 const char *ls_csv_field (const LsCsv *csv, guint row, const char *column) {
