@@ -5,19 +5,17 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/quantity.h"
+#include "cli/fabric_words.h"
 #include "cli/predict.h"
 #include "cli/scenario.h"
 #include "cli/table_columns.h"
-#include "hw/nics.h"
 #include "hw/nodes.h"
 #include "net/net.h"
 
 typedef struct {
   const LsNode *node;
   guint nodes, per_node;
-  gboolean roce;
-  guint nics; /* stated adapters per node, 0: the preset's */
-  double nic_gbit_s;
+  LsFabricWords adapters;
   gboolean no_in_network;
   LsDescriptor descriptor;
 } Job;
@@ -33,50 +31,50 @@ static const char *text (const LsCsv *csv, guint row, const char *column) {
   return ls_table_field (csv, row, LS_TABLE_COLLECTIVE, column);
 }
 
-/* A name or alias of the preset stands in the text of the fabric. */
-static gboolean named_in (const LsNode *node, const char *fabric) {
+/* Letters of the longest name of the preset that stands in the text, its own with any separators ("GCP A3 Mega"); 0: none. */
+static gsize named_in (const LsNode *node, const char *fabric) {
   g_auto (GStrv) words = g_strsplit (node->aliases, " ", -1);
+  g_autofree char *joined = g_strdelimit (g_strdup (fabric), " _/,;:()", '-');
+  const gsize own = strlen (node->name);
+  gsize longest = 0;
 
   for (guint i = 0; words[i]; i++)
     if (strlen (words[i]) >= 6 && strstr (fabric, words[i]))
-      return TRUE;
-  return strstr (fabric, node->name) != NULL;
+      longest = MAX (longest, strlen (words[i]));
+  for (const char *at = strstr (joined, node->name); at != NULL; at = strstr (at + 1, node->name))
+    if ((at == joined || !g_ascii_isalnum (at[-1])) && !g_ascii_isalnum (at[own]))
+      return MAX (longest, own);
+  return longest;
 }
 
-/* The preset that the fabric names, else the first with the GPU that has enough of them. */
+/* The preset that the fabric names, by its longest name, else the first with the GPU that has enough of them. */
 static const LsNode *find_node (const LsAccelerator *gpu, guint per_node, const char *fabric) {
-  const LsNode *first = NULL;
+  const LsNode *best = NULL;
+  gsize longest = 0;
 
   for (guint i = 0; i < ls_node_count (); i++) {
     const LsNode *node = ls_node_get (i);
+    const gsize named = named_in (node, fabric);
 
     if (!g_str_equal (node->gpu, gpu->name) || node->gpus < (int) per_node)
       continue;
-    if (named_in (node, fabric))
-      return node;
-    if (!first)
-      first = node;
+    if (best == NULL || named > longest) {
+      best = node;
+      longest = named;
+    }
   }
-  return first;
+  return best;
 }
 
-/* "8x400 Gbit/s per node": adapters and their rate. */
-static void read_adapters (const char *fabric, Job *job) {
-  const char *unit = strstr (fabric, " gbit/s per ");
-  const char *start = unit;
-  char *end;
-  guint64 count;
+/* Where a node is a rack, "per node" means one of its trays. */
+static LsFabricWords adapters_of (const LsNode *node, gboolean of_trays, const char *fabric) {
+  const LsNic *usual = node->nic != NULL ? ls_nic_find (node->nic, NULL) : NULL;
+  const guint trays = of_trays ? (guint) MAX (node->hosts, 1) : 1;
+  LsFabricWords words = ls_fabric_words (fabric, (guint) node->gpus / trays,
+                                         usual != NULL ? usual->bytes_per_s * 8e-9 : 100);
 
-  while (start && start > fabric &&
-         (g_ascii_isdigit (start[-1]) || start[-1] == 'x' || start[-1] == '.'))
-    start--;
-  if (!start || start == unit)
-    return;
-  count = g_ascii_strtoull (start, &end, 10);
-  if (*end == 'x' && count > 0 && count <= 64 && strstr (unit, "node")) {
-    job->nics = (guint) count;
-    job->nic_gbit_s = g_ascii_strtod (end + 1, NULL);
-  }
+  words.count *= trays;
+  return words;
 }
 
 static gboolean whole (const LsCsv *csv, guint row, const char *column, double fallback,
@@ -116,7 +114,8 @@ static char *read_job (const LsCsv *csv, guint row, Job *job) {
   if (nodes * per_node != ranks || ranks < 2)
     return g_strdup ("nodes x gpus_per_node is not the number of ranks");
   job->node = find_node (gpu, (guint) per_node, fabric);
-  if (job->node && strstr (job->node->name, "nvl72") && nodes > 1) { /* trays; a node is a rack */
+  const gboolean of_trays = job->node && strstr (job->node->name, "nvl72") && nodes > 1;
+  if (of_trays) { /* a node is a rack */
     nodes = ceil (ranks / job->node->gpus);
     per_node = ranks / nodes;
   }
@@ -124,12 +123,24 @@ static char *read_job (const LsCsv *csv, guint row, Job *job) {
     return g_strdup_printf ("no node preset has %u of %s", (guint) per_node, gpu->name);
   job->nodes = (guint) nodes;
   job->per_node = (guint) per_node;
-  job->roce = strstr (fabric, "roce") != NULL;
+  job->adapters = adapters_of (job->node, of_trays, text (csv, row, "fabric"));
   job->no_in_network = strstr (fabric, "nvls_enable=0") || strstr (fabric, "ring");
   job->descriptor.bytes = (gint64) bytes;
   job->descriptor.algorithm = LS_ALGORITHM_AUTO;
-  read_adapters (fabric, job);
   return NULL;
+}
+
+static void append_adapters (GString *yaml, const LsFabricWords *adapters) {
+  g_autoptr (GString) keys = g_string_new (NULL);
+
+  if (adapters->nic != NULL)
+    g_string_append_printf (keys, ", preset: %s", adapters->nic->name);
+  if (adapters->count > 0)
+    g_string_append_printf (keys, ", count: %u", adapters->count);
+  if (adapters->gbit_s > 0)
+    g_string_append_printf (keys, ", rate: %.6g Gb/s", adapters->gbit_s);
+  if (keys->len > 0)
+    g_string_append_printf (yaml, "        nics: {compute: {%s}}\n", keys->str + strlen (", "));
 }
 
 static char *write_scenario (const Job *job) {
@@ -139,12 +150,7 @@ static char *write_scenario (const Job *job) {
                           "lockstep: 1\ncluster:\n  groups:\n    main:\n      nodes: %u\n      "
                           "node:\n        preset: %s\n",
                           job->nodes, job->node->name);
-  g_autofree char *nic = g_strdup_printf ("roce-%.0f", job->nic_gbit_s);
-  g_autofree char *preset =
-      job->roce && ls_nic_find (nic, NULL) ? g_strdup_printf ("preset: %s, ", nic) : g_strdup ("");
-  if (job->nics > 0)
-    g_string_append_printf (yaml, "        nics: {compute: {%scount: %u, rate: %.6g Gb/s}}\n",
-                            preset, job->nics, job->nic_gbit_s);
+  append_adapters (yaml, &job->adapters);
   if (job->no_in_network)
     g_string_append (yaml, "        intra: {in_network: false}\n");
   return g_string_free (yaml, FALSE);
@@ -161,8 +167,8 @@ static void describe (LsPrediction *out, const Job *job) {
   out->machine = across ? job->node->name : link ? link->name : "pcie";
   out->setting = g_strdup_printf (
       "%s %ux%u nics %u of %g nvls %d %s %" G_GINT64_FORMAT, out->machine, job->nodes,
-      job->per_node, across ? job->nics : 0, across ? job->nic_gbit_s : 0, job->no_in_network,
-      ls_collective_op_name (job->descriptor.op), job->descriptor.bytes);
+      job->per_node, across ? job->adapters.count : 0, across ? job->adapters.gbit_s : 0,
+      job->no_in_network, ls_collective_op_name (job->descriptor.op), job->descriptor.bytes);
 }
 
 static void estimate (LsPrediction *out, const Job *job, const LsScenario *scenario) {

@@ -284,6 +284,33 @@ grep -q '^rings.csv,a:all_reduce:1073741824,oop_time_us,8000,[0-9.]*,' out || fa
 says out "a:alltoall:1048576,oop_time_us"
 says out "all_shuffle"
 
+# Adapters in words: their number, rate (of bytes there is no word: NVLink's) and kind; a preset by its name with blanks; in a
+# rack "per node" is a tray.
+cat >words.csv <<'CSV'
+run_id,collective,gpu,ranks,nodes,gpus_per_node,fabric,size_bytes,oop_time_us
+one,all_reduce,A100-SXM-80GB,16,2,8,1x100 Gbit/s Ethernet,1024,1
+sum,all_reduce,H100-SXM-80GB,16,2,8,RoCE 1600 Gbit/s per node,1024,1
+line,all_reduce,V100-SXM2-16GB,16,2,8,NVLink2 300 GB/s; InfiniBand 100 Gbps per node,1024,1
+each,all_reduce,H100-SXM-80GB,16,2,8,400 Gb/s per GPU,1024,1
+born,all_reduce,H100-SXM-80GB,16,2,8,4 x HDR100,1024,1
+mega,all_reduce,H100-SXM-80GB,16,2,8,GCP A3 Mega,1024,1
+tray,all_reduce,GB200,144,36,4,4x400 Gbit/s IB per node,1024,1
+none,all_reduce,H200-SXM,16,2,8,NVLink4 900 GB/s,1024,1
+CSV
+nics_of() {
+  run 0 validate words.csv --row "$1:all_reduce:1024" --scenario
+  sed -n 's/.*nics: {compute: {\(.*\)}}/\1/p' out
+}
+[ "$(nics_of one)" = "preset: roce-100, count: 1, rate: 100 Gb/s" ] || fail "one: $(nics_of one)"
+[ "$(nics_of sum)" = "preset: roce-200, count: 8, rate: 200 Gb/s" ] || fail "sum: $(nics_of sum)"
+[ "$(nics_of line)" = "preset: cx5-100, count: 1, rate: 100 Gb/s" ] || fail "line: $(nics_of line)"
+[ "$(nics_of each)" = "count: 8, rate: 400 Gb/s" ] || fail "each: $(nics_of each)"
+[ "$(nics_of born)" = "preset: cx5-100, count: 4, rate: 100 Gb/s" ] || fail "born: $(nics_of born)"
+[ "$(nics_of tray)" = "preset: cx7-400, count: 72, rate: 400 Gb/s" ] || fail "tray: $(nics_of tray)"
+[ -z "$(nics_of none)" ] || fail "none: $(nics_of none)"
+run 0 validate words.csv --row mega:all_reduce:1024 --scenario
+says out "preset: gcp-a3-mega"
+
 # A model's name gives what columns leave out, of dense models and of mixtures; what is stated holds. All reasons at once.
 cat >named.csv <<'CSV'
 row_id,model,gpu,gpus,layers,hidden,heads,seq,tp,pp,global_batch,micro_batch,recompute,precision,step_time_s
