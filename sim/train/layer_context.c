@@ -10,7 +10,9 @@
  *               steps but the own block are half a block on every rank: half of the keys, or half of the
  *               queries; it is timed as half of the keys for all.
  *               source: Liu et al. 2023 (arXiv 2310.01889); TransformerEngine, context_parallel.py,
- *               AttnFuncWithCPAndKVP2P (order of messages, double buffer, merging after the last step).
+ *               AttnFuncWithCPAndKVP2P (order of messages, double buffer, merging after the last step; copies of keys
+ *               and values into the buffer that is sent, torch.cat and copy_, of the first step's output, clone, and
+ *               gradients, dq.copy_ and dk.copy_: read at pggPL/TransformerEngine @3b69c72).
  *               With software that gathers (context_gathers: PyTorch's _templated_ring_attention), keys and values
  *               are repeated to the heads of the queries (R times their bytes) and gathered whole, beside the own
  *               block, once a pass; outputs are merged in fp32 step by step; gradients of keys and values go
@@ -120,18 +122,22 @@ static LsLayerOp *add_step (Context *c, gint64 step, LsPass pass) {
                         c->a->heads * c->b->batch * length * keys, pass);
 }
 
+/* Keys and values are sent from one buffer, into which they are copied; what the first step made is copied to where the
+ * others are added. */
 static void ring_forward (Context *c) {
+  ls_layer_add_pass (c->b, "join_keys", c->keys, 1, 1);
   for (gint64 step = 0; step < c->ranks; step++) {
     if (step + 1 < c->ranks)
       add_message (c, "send_keys", c->keys);
     add_step (c, step, LS_PASS_FORWARD);
   }
-  for (gint64 step = 1; step < c->ranks; step++)
-    ls_layer_add_pass (c->b, "merge_attention", c->outputs, 2, 1)->workspace_bytes =
-        ls_layer_bytes (c->b, (c->ranks + 1 - step) * c->outputs);
+  for (gint64 step = 0; step < c->ranks; step++)
+    ls_layer_add_pass (c->b, "merge_attention", c->outputs, step > 0 ? 2 : 1, 1)->workspace_bytes =
+        ls_layer_bytes (c->b, (c->ranks - MAX (step - 1, 0)) * c->outputs);
 }
 
 static void ring_backward (Context *c) {
+  ls_layer_add_pass (c->b, "join_keys", c->keys, 1, 1);
   for (gint64 step = 0; step < c->ranks; step++) {
     const gint64 tensors = (step + 1 < c->ranks ? 1 : 0) + (step > 0 ? 1 : 0);
 
@@ -141,8 +147,7 @@ static void ring_backward (Context *c) {
                                 : "send_keys_and_grads",
                  tensors * c->keys);
     add_step (c, step, LS_PASS_BACKWARD);
-    if (step > 0)
-      ls_layer_add_pass (c->b, "add_attention_grads", c->queries + c->keys, 2, 1);
+    ls_layer_add_pass (c->b, "add_attention_grads", c->queries + c->keys, step > 0 ? 2 : 1, 1);
   }
 }
 

@@ -113,6 +113,39 @@ START_TEST (bytes_along_the_context_axis)
 }
 END_TEST
 
+/* Bytes through memory of the operations of that name. */
+static double passed_bytes (const LsLayerOp *ops, guint n, const char *name) {
+  double bytes = 0;
+
+  for (guint i = 0; i < n; i++)
+    if (g_str_equal (ops[i].name, name))
+      bytes += (double) ops[i].cost.bytes;
+  return bytes;
+}
+
+START_TEST (rings_copy_what_they_send_and_what_they_add_to)
+/* TransformerEngine, context_parallel.py: keys and values are copied into the buffer that is sent (torch.cat, and copy_
+ * backward), 2 KV; the first step's output and gradients to where others are added (clone, copy_), 2 Q and 2 (Q + KV), and
+ * each of c - 1 more is read with the sum, which is written: 3 times as much. Whole bytes: exact. */
+{
+  const guint t = shapes[_i].tensor, c = shapes[_i].context;
+  g_autoptr (LsWorkload) workload = workload_for (shapes[_i].model, t, c, LS_CONTEXT_RING);
+  g_autoptr (LsStage) stage = stage_of (workload);
+  const LsTransformer *m = &workload->model->transformer;
+  const LsLayerPlan *plan = block (stage);
+  const double tokens = (double) MICRO * SEQ / c;
+  const double q = 2 * tokens * (double) (m->heads * m->head_dim) / t;
+  const double kv = 2 * 2 * tokens * (double) (m->kv_heads * m->head_dim) / t;
+  const double times = 2 + 3 * (c - 1);
+
+  ck_assert_double_eq (passed_bytes (plan->forward, plan->n_forward, "join_keys"), 2 * kv);
+  ck_assert_double_eq (passed_bytes (plan->backward, plan->n_backward, "join_keys"), 2 * kv);
+  ck_assert_double_eq (passed_bytes (plan->forward, plan->n_forward, "merge_attention"), times * q);
+  ck_assert_double_eq (passed_bytes (plan->backward, plan->n_backward, "add_attention_grads"),
+                       times * (q + kv));
+}
+END_TEST
+
 /* Context operations that do not hold up what follows, and all of them. */
 static guint beside (const LsLayerOp *ops, guint n, guint *all) {
   guint overlapping = 0;
@@ -349,6 +382,8 @@ int main (void) {
 
   tcase_set_timeout (tcase, 300);
   tcase_add_loop_test (tcase, bytes_along_the_context_axis, 0, G_N_ELEMENTS (shapes));
+  tcase_add_loop_test (tcase, rings_copy_what_they_send_and_what_they_add_to, 0,
+                       G_N_ELEMENTS (shapes));
   tcase_add_loop_test (tcase, pytorch_rings_gather_repeated_keys_and_return_sums, 0,
                        G_N_ELEMENTS (shapes));
   tcase_add_test (tcase, bytes_along_the_tensor_axis_shrink_with_context);
