@@ -447,6 +447,9 @@ static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **
 
   /* SimuMax docs/b200/b200_real_repro_guide.md, section 7: cp_comm_type=a2a. */
   out->exchanges_heads = out->exchanges_heads || says (reader, "source", "simumax");
+  /* Meta's of Llama 3 gathers keys and values, then computes: "The Llama 3 Herd of Models" (arXiv 2407.21783), section
+   * 3.3.2, "Context parallelism for long sequences". */
+  out->gathers_keys = says (reader, framework (reader), "4d parallel");
   if (!integer (reader, "cp", 1, 1, &out->cp, error))
     return FALSE;
   if (!integer (reader, "ep", 1, 1, &out->ep, error))

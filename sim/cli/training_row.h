@@ -62,7 +62,8 @@ typedef struct {
   gint64 virtual_stages; /* per device; 0: interleaved, with how many is not said */
   const char *schedule;  /* of a pipeline without virtual stages; NULL: not said */
   gint64 tp, pp, dp, cp;
-  gboolean exchanges_heads; /* of cp ranks, all-to-all; else a ring */
+  /* What cp ranks do, if it is not a ring: heads all-to-all; keys and values gathered before attention. */
+  gboolean exchanges_heads, gathers_keys;
   gint64 zero_stage;
   /* States are sharded in each node and repeated over nodes. */
   gboolean hybrid;

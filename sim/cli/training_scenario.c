@@ -274,7 +274,9 @@ char *ls_training_scenario (const LsTrainingRow *row, gint64 micro_batch, const 
     g_string_append_printf (yaml, ", tensor_overlap: %s", row->tensor_overlap);
   if (row->cp > 1)
     g_string_append_printf (yaml, ", context: %d%s", (int) row->cp,
-                            row->exchanges_heads ? ", context_kind: all-to-all" : "");
+                            row->exchanges_heads ? ", context_kind: all-to-all"
+                            : row->gathers_keys  ? ", context_kind: all-gather"
+                                                 : "");
   append_expert_ranks (yaml, row);
   if (row->virtual_stages > 1)
     g_string_append_printf (yaml, ", schedule: interleaved-1f1b, virtual_stages: %d",

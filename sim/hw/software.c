@@ -480,6 +480,8 @@ static const struct {
     {{"torchtitan", NULL}, "pytorch-fsdp2"},
     {{"fsdp2", NULL}, "pytorch-fsdp2"},
     {{"composer", NULL}, "pytorch-fsdp-2.1"},
+    /* Meta's of 2024 (Llama 3). ASSUMED: not compiled; its attention is past FlashAttention 1. */
+    {{"4d parallel", "fsdp"}, "pytorch-fsdp2-eager"},
     {{"fsdp", NULL}, "pytorch-fsdp-2.1"},
     {{"megatron", NULL}, "megatron-2022"},
 };

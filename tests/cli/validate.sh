@@ -171,6 +171,22 @@ says out "zero: {stage: 1"
 run 0 validate ends.csv --row each --scenario
 says out "zero: {stage: 2"
 
+# Llama 3's trainer: flash attention 2, keys and values gathered over context ranks; and nodes of the cut parts.
+cat >meta.csv <<CSV
+$head2,cp
+meta,H100-SXM-80GB,16,8,1024,16,8192,1,4,32,1,none,Meta internal 4D parallel + FSDP,bf16,0.5,2
+a800,NVIDIA A800-SXM4-80GB,16,8,1024,16,1024,1,4,32,1,none,Megatron-LM 2022,bf16,0.5,1
+h800,H800,16,8,1024,16,1024,1,4,32,1,none,Megatron-Core,bf16,0.5,1
+CSV
+run 0 validate meta.csv --row meta --scenario
+says out "context: 2, context_kind: all-gather"
+says out "software: pytorch-fsdp2-eager"
+run 0 validate meta.csv --row a800 --scenario
+says out "preset: hgx-a800"
+run 0 validate meta.csv --row h800 --scenario
+says out "preset: hgx-h800"
+run 0 validate meta.csv
+
 # Words of other schedules are those schedules, of two stages per device where they fold; what is not modelled says so.
 cat >schedules.csv <<CSV
 $head2,virtual_stages,pp_schedule
