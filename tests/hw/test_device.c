@@ -130,7 +130,8 @@ START_TEST (frameworks_name_generations) {
   const struct {
     const char *framework, *generation;
   } cases[] = {
-      {"Megatron-LM 2020", "eager-2020"},
+      {"Megatron-LM 2020", "megatron-2020"},
+      {"Megatron-LM v1.0 (May 2020)", "eager-2020"},
       {"Megatron-LM 2021", "megatron-2021"},
       {"Megatron-LM Jan 2021 (before interleaving)", "megatron-2021"},
       {"Megatron-LM + DeepSpeed ZeRO-3", "deepspeed-2021"},
