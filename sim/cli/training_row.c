@@ -545,6 +545,12 @@ static const char *tensor_overlap (const Reader *reader, const LsTrainingRow *ro
              : "auto";
 }
 
+/* Megatron of 2020 has two ways; its README: PyTorch's, that overlaps, is better for the 8.3 B on 8 ranks of tensor
+ * parallelism, and not for the 2.5 B on two. */
+static gboolean by_torch_ddp (const Reader *reader, const LsTrainingRow *row) {
+  return says (reader, framework (reader), "2020") && row->tp >= 8 && row->pp == 1;
+}
+
 /* Not stated, or of no use: as the framework. */
 static int overlap_gather (const Reader *reader, const LsTrainingRow *row) {
   if (row->zero_stage < 1 || row->zero_stage > 2 || !row->overlap || row->dp * row->cp == 1)
@@ -611,7 +617,7 @@ static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **e
   out->tensor_overlap = tensor_overlap (reader, out);
   /* Megatron before Core, and DeepSpeed with it, communicated after the backward pass that it belongs to. */
   const gboolean of_core = says (reader, "framework", "core") || of_nemo (reader);
-  out->overlap = !of_megatron (reader) || of_core;
+  out->overlap = !of_megatron (reader) || of_core || by_torch_ddp (reader, out);
   out->overlap_gather = overlap_gather (reader, out);
   out->hybrid = is_hybrid (reader, out);
   out->core_buckets = of_core && out->dp * out->cp > 1 && out->zero_stage < 3;
