@@ -116,8 +116,13 @@ static GArray *settings_of (const LsTrainingRow *row) {
 static gboolean simulate_step (Setting *setting, const char *yaml, double *step_s) {
   g_autoptr (LsScenario) scenario = ls_scenario_from_text ("row", yaml);
   g_autoptr (GError) error = NULL;
-  g_autoptr (LsSummary) summary = ls_scenario_simulate (scenario, 0, &error);
+  g_autoptr (LsSummary) summary = NULL;
 
+  if (!scenario->workload || ls_config_errors_any (scenario->errors)) {
+    setting->fault = first_fault (scenario);
+    return FALSE;
+  }
+  summary = ls_scenario_simulate (scenario, 0, &error);
   if (summary == NULL) {
     setting->fault = g_strdup (error->message);
     return FALSE;
@@ -149,8 +154,8 @@ static void simulate (Setting *setting, const LsTrainingRow *row, gboolean whole
   gint64 first = MAX (row->pp, 2), second = first + MAX (row->pp / 2, 4);
   double first_s, second_s;
 
-  /* Interleaved micro-batches come in groups of p. */
-  if (setting->virtual_stages > 1) {
+  /* Interleaved micro-batches come in groups of p; both directions of DualPipe take p at least. */
+  if (setting->virtual_stages > 1 || row->schedule != NULL) {
     first = 2 * row->pp;
     second = 3 * row->pp;
   }
