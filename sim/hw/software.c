@@ -201,6 +201,7 @@ static const LsSoftware generations[] = {
      .overlaps_tensor = TRUE,
      .gathers_ahead = TRUE,
      .buckets_first_stage = TRUE,
+     .sums_largest_each_pass = TRUE,
      .source =
          "mlcommons/training_results_v3.0 @9f08e30, "
          "NVIDIA_CoreWeave/benchmarks/gpt3/implementations/"
@@ -623,6 +624,7 @@ gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact) {
                {"separate_maps", software->separate_maps},
                {"splits_second", software->splits_second},
                {"scales_each_pass", software->scales_each_pass},
+               {"sums_largest_each_pass", software->sums_largest_each_pass},
                {"compiled", software->compiled},
                {"cuda_graphs", software->cuda_graphs},
                {"expert_sync", software->expert_sync},

@@ -130,6 +130,10 @@ typedef struct {
    * micro-batch to the next (torchao, float8/float8_linear.py, Float8Linear.forward; TransformerEngine caches them:
    * is_first_microbatch). */
   gboolean scales_each_pass;
+  /* With delayed scaling the ranks of a stage agree on the largest values behind each pass over its layers, and wait for it
+   * (TransformerEngine 0.8, fp8.py: setup_amax_forward_global_reduce_func), where others do so once a step or among the
+   * tensor ranks alone (NVTE_DP_AMAX_REDUCE_INTERVAL=0). */
+  gboolean sums_largest_each_pass;
   gboolean compiled; /* a compiler fuses its elementwise chains; the row NAME-eager is without it */
   gboolean cuda_graphs; /* launches replayed: host_launch_s does not apply */
   LsLayerGraphs layer_graphs;

@@ -5,6 +5,7 @@
 #include "train/activation_offload.h"
 #include "train/gather_forward.h"
 #include "train/gather_program.h"
+#include "train/largest_program.h"
 #include "train/launch_program.h"
 #include "train/layer_operation.h"
 #include "train/reduce_program.h"
@@ -329,9 +330,12 @@ void ls_layers_forward (LsBuilder *builder) {
   for (guint i = 0; i < builder->current->n; i++)
     chunk_forward (builder, &builder->current->chunk[i]);
   ls_gather_forward_end (builder);
+  ls_largest_end_pass (builder, LS_PHASE_FORWARD);
 }
 
 void ls_layers_backward (LsBuilder *builder) {
   for (guint i = builder->current->n; i > 0; i--)
     chunk_backward (builder, &builder->current->chunk[i - 1]);
+  if (builder->backward != LS_ACTION_INPUT)
+    ls_largest_end_pass (builder, LS_PHASE_BACKWARD);
 }

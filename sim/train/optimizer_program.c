@@ -2,6 +2,7 @@
 #include "train/optimizer_program.h"
 
 #include "train/gather_program.h"
+#include "train/largest_program.h"
 #include "train/offload_program.h"
 #include "train/pause_program.h"
 
@@ -208,21 +209,6 @@ static void add_narrow_weights (LsBuilder *builder) {
                                 2.0 * (double) stage->narrow_parameters));
 }
 
-/* Delayed scaling: the largest values that each rank saw of inputs, weights and gradients of the four linear
- * maps of a block, over the ranks that hold parts and copies of the stage. Every one of them takes part, whatever
- * its device. source: Megatron-Core, the group for amax reduction (tensor x context x data). */
-static void add_largest_values (LsBuilder *builder) {
-  const LsWorkload *workload = builder->spec->workload;
-  const guint pipeline = workload->layout.pipeline;
-  const gint64 layers = (ls_model_n_layers (workload->model) + pipeline - 1) / pipeline;
-  const gint64 bytes = NORM_BYTES * 3 * 4 * layers;
-
-  if (!ls_workload_scales_delayed (workload))
-    return;
-  add_tensor_sum (builder, "sum_largest_values", bytes);
-  add_copies_sum (builder, "sum_largest_values", bytes);
-}
-
 void ls_optimizer_begin_step (LsBuilder *builder) {
   if (!updates_alone (builder))
     return;
@@ -255,7 +241,7 @@ void ls_optimizer_write (LsBuilder *builder) {
   ls_gather_updated (builder);
   add_narrow_weights (builder);
   builder->optional = FALSE;
-  add_largest_values (builder);
+  ls_largest_end_step (builder);
   ls_pauses_write (builder);
   if (!updates_alone (builder))
     end_step (builder);

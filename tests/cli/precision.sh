@@ -130,4 +130,21 @@ for ahead in true false; do
     fail "gathers of 8-bit maps, overlap_gather $ahead"
 done
 
+# Delayed scaling: replicas agree on the largest values once a step, with Transformer Engine 0.8 behind each of two
+# micro-batches' forward and backward pass; the scales of four maps a layer are then found anew, in five kernels each.
+sed '/^trace/d' gathered.yaml >largest.yaml
+sums() {
+  rm -f largest.db
+  run 0 run largest.yaml -o largest.db --set workload.batch.micro=2 --set "workload.software=$1"
+  run 0 query largest.db --format csv \
+    "SELECT name, phase, count(*) FROM events_expanded WHERE rank = 0 AND name IN ('sum_largest_values', 'update_scales') GROUP BY 1, 2 ORDER BY 1, 2"
+  sed 1d out | tr '\n' ' '
+}
+[ "$(sums nemo-2023)" = "sum_largest_values,optimizer,1 " ] || fail "once a step: $(sums nemo-2023)"
+[ "$(sums nemo-2023-04)" = "sum_largest_values,backward,2 sum_largest_values,forward,2 update_scales,backward,2 update_scales,forward,2 " ] ||
+  fail "each pass: $(sums nemo-2023-04)"
+# Of four layers: 4 x 4 x 5 kernels, each at least its start (2 us) and the gap (1 us).
+run 0 query largest.db --format csv "SELECT min(duration_ns) FROM events_expanded WHERE name = 'update_scales'"
+awk 'NR == 2 { exit !($1 >= 80 * 3000 && $1 < 80 * 3100) }' out || fail "scales in $(cat out)"
+
 finish
