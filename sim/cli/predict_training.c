@@ -28,11 +28,15 @@ static void setting_clear (gpointer data) {
   g_free (((Setting *) data)->fault);
 }
 
+/* The first error; warnings stand before it where their lines do. */
 static char *first_fault (const LsScenario *scenario) {
   g_autofree char *text = ls_config_errors_text (scenario->errors);
-  char *end = strchr (text, '\n');
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
 
-  return end ? g_strndup (text, (gsize) (end - text)) : g_strdup (text);
+  for (guint i = 0; lines[i]; i++)
+    if (strstr (lines[i], ": error: ") != NULL)
+      return g_strdup (lines[i]);
+  return g_strdup (lines[0] != NULL ? lines[0] : "");
 }
 
 /* Does it fit, by the static model: cheap, so that only what fits is simulated. */

@@ -246,6 +246,14 @@ for row in dual fold late; do
     fail "$row: $(grep ",$row," short out)"
 done
 
+# A row that cannot be built says what is wrong, not what is warned of before it.
+cat >wrong.csv <<CSV
+$head2,kv_heads,ffn
+wrong,A100-SXM-80GB,8,8,1024,16,1024,8,1,8,1,none,torchtitan,fp8,0.5,4,4096
+CSV
+run 0 validate wrong.csv
+says out "8 does not divide the 4 key and value heads"
+
 # Hybrid sharding is over the nodes, where there are several.
 cat >hybrid.csv <<CSV
 $head2,zero_stage,shard_strategy
