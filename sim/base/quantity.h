@@ -82,4 +82,7 @@ char *ls_quantity_format_grouped (double value);
  * whose units are quotients, within one unit of the last place). */
 char *ls_quantity_format_exact (double value, LsDimension dimension);
 
+/* Appends the shortest decimal that reads back as the same double; @value: finite. */
+void ls_quantity_append_shortest (GString *out, double value);
+
 G_END_DECLS

@@ -180,3 +180,17 @@ char *ls_quantity_format_exact (double value, LsDimension dimension) {
   g_ascii_formatd (number, sizeof number, "%.17g", scaled);
   return join (number, rung->unit);
 }
+
+void ls_quantity_append_shortest (GString *out, double value) {
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+  for (int digits = 15; digits <= 17; digits++) {
+    char format[8];
+
+    g_snprintf (format, sizeof format, "%%.%dg", digits);
+    g_ascii_formatd (text, sizeof text, format, value);
+    if (g_ascii_strtod (text, NULL) == value)
+      break;
+  }
+  g_string_append (out, text);
+}

@@ -7,6 +7,7 @@
 #include "faults/reshard.h"
 
 #define WIDTH 12
+#define LABEL 22
 
 /* The numbers of replicas that a restore on another size is shown for: half, seven eighths, double. */
 static guint other_size (guint data, guint i) {
@@ -17,6 +18,12 @@ static guint other_size (guint data, guint i) {
 static void cell (GString *out, double value, LsDimension dimension) {
   g_autofree char *text = ls_quantity_format_decimal (value, dimension);
   g_string_append_printf (out, "  %*s", WIDTH, text);
+}
+
+/* "64 -> 32 replicas", as wide as the head of its column. */
+static void sizes_label (GString *out, guint from, guint to) {
+  g_autofree char *text = g_strdup_printf ("%u -> %u replica%s", from, to, to == 1 ? "" : "s");
+  g_string_append_printf (out, "%-*s", LABEL, text);
 }
 
 static void text_kind (GString *out, const LsScenario *scenario, LsCheckpointLayout layout,
@@ -71,9 +78,9 @@ static LsWorkload *on_replicas (const LsScenario *scenario, guint to) {
 static void text_ledger (GString *out, const LsScenario *scenario) {
   guint data = scenario->workload->layout.data;
 
-  g_string_append_printf (out, "\n%-22s  %*s  %*s  %*s  %*s  %*s\n", "on a rank, restoring", WIDTH,
-                          "parameters", WIDTH, "gradients", WIDTH, "optimizer", WIDTH, "old shards",
-                          WIDTH, "of usable");
+  g_string_append_printf (out, "\n%-*s  %*s  %*s  %*s  %*s  %*s\n", LABEL, "on a rank, restoring",
+                          WIDTH, "parameters", WIDTH, "gradients", WIDTH, "optimizer", WIDTH,
+                          "old shards", WIDTH, "of usable");
   for (guint i = 0; i < 3; i++) {
     guint to = i < 2 ? other_size (data, i) : data;
     g_autoptr (LsWorkload) workload = to > 0 ? on_replicas (scenario, to) : NULL;
@@ -81,9 +88,7 @@ static void text_ledger (GString *out, const LsScenario *scenario) {
       continue;
     LsRestoreLedger ledger =
         ls_checkpoint_restore_ledger (scenario->cluster, workload, LS_CHECKPOINT_SHARDED, data);
-    g_string_append_printf (out, "%8u -> %u replicas%*s", data, to,
-                            MAX (0, 6 - (gint) (to > 9) - (gint) (to > 99) - (gint) (to > 999)),
-                            "");
+    sizes_label (out, data, to);
     cell (out, (double) ledger.parameters_bytes, LS_DIMENSION_BYTES);
     cell (out, (double) ledger.gradients_bytes, LS_DIMENSION_BYTES);
     cell (out, (double) ledger.optimizer_bytes, LS_DIMENSION_BYTES);
@@ -94,13 +99,13 @@ static void text_ledger (GString *out, const LsScenario *scenario) {
 }
 
 static void text_stages (GString *out, const LsScenario *scenario, const LsCheckpointTimes *times) {
-  g_string_append_printf (out, "\n%-22s  %*s  %*s  %*s\n", "sharded, ZeRO stage", WIDTH, "stays",
-                          WIDTH, "moves", WIDTH, "to one rank");
+  g_string_append_printf (out, "\n%-*s  %*s  %*s  %*s\n", LABEL, "sharded, ZeRO stage", WIDTH,
+                          "stays", WIDTH, "moves", WIDTH, "to one rank");
   for (int stage = 0; stage < 4; stage++) {
     LsReshard cost = to_stage (scenario, times, stage);
     if (stage == scenario->workload->zero.stage)
       continue;
-    g_string_append_printf (out, "%8d -> %-10d", scenario->workload->zero.stage, stage);
+    g_string_append_printf (out, "%d -> %-*d", scenario->workload->zero.stage, LABEL - 5, stage);
     cell (out, (double) cost.stays_bytes, LS_DIMENSION_BYTES);
     cell (out, (double) cost.moves_bytes, LS_DIMENSION_BYTES);
     cell (out, (double) cost.most_moved_bytes, LS_DIMENSION_BYTES);
@@ -133,7 +138,7 @@ static char *as_text (const LsScenario *scenario) {
                           "peer");
   for (guint kind = 0; kind < 4; kind++)
     text_kind (out, scenario, kind < 2 ? LS_CHECKPOINT_SHARDED : LS_CHECKPOINT_UNIFIED, kind % 2);
-  g_string_append_printf (out, "\n%-22s  %*s  %*s  %*s  %*s\n", "sharded, restored on", WIDTH,
+  g_string_append_printf (out, "\n%-*s  %*s  %*s  %*s  %*s\n", LABEL, "sharded, restored on", WIDTH,
                           "stays", WIDTH, "moves", WIDTH, "takes more", WIDTH, "memory");
   for (guint i = 0; i < 3; i++) {
     guint to = other_size (data, i);
@@ -141,9 +146,7 @@ static char *as_text (const LsScenario *scenario) {
     if (to == 0)
       continue;
     ls_checkpoint_reshard (scenario->cluster, workload, LS_CHECKPOINT_SHARDED, data, to, &cost);
-    g_string_append_printf (out, "%8u -> %u replicas%*s", data, to,
-                            MAX (0, 6 - (gint) (to > 9) - (gint) (to > 99) - (gint) (to > 999)),
-                            "");
+    sizes_label (out, data, to);
     g_string_append_printf (out, "  %*.1f %%", WIDTH - 2,
                             100.0 * (double) cost.stays_bytes / (double) MAX (1, cost.read_bytes));
     cell (out, (double) cost.moves_bytes, LS_DIMENSION_BYTES);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/quantity.h"
 
 struct LsJson {
   GString *text;
@@ -119,22 +120,12 @@ void ls_json_integer (LsJson *json, const char *key, gint64 value) {
 }
 
 void ls_json_number (LsJson *json, const char *key, double value) {
-  char text[G_ASCII_DTOSTR_BUF_SIZE];
-
   if (!isfinite (value)) {
     ls_json_null (json, key);
     return;
   }
   begin_item (json, key);
-  for (int digits = 15; digits <= 17; digits++) {
-    char format[8];
-
-    g_snprintf (format, sizeof format, "%%.%dg", digits);
-    g_ascii_formatd (text, sizeof text, format, value);
-    if (g_ascii_strtod (text, NULL) == value)
-      break;
-  }
-  g_string_append (json->text, text);
+  ls_quantity_append_shortest (json->text, value);
 }
 
 void ls_json_boolean (LsJson *json, const char *key, gboolean value) {

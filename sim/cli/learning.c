@@ -119,7 +119,7 @@ static double row_staleness (const LsLearnRow *row) {
 /* "0.1234 +- 0.0012" in @width columns, blank where there is nothing. */
 static void append_band (GString *out, LsBand band, int width) {
   g_autofree char *text = band.n == 0 ? g_strdup ("-")
-                          : band.n == 1
+                          : band.n == 1 || band.half_width <= 0 /* all are the same */
                               ? g_strdup_printf ("%.4g", band.mean)
                               : g_strdup_printf ("%.4g +- %.2g", band.mean, band.half_width);
 
@@ -352,10 +352,8 @@ void ls_learning_csv_header (GString *out) {
 
 /* Empty where it does not apply; digits that read back as the same double. */
 static void append_real (GString *out, double value) {
-  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-
   if (isfinite (value))
-    g_string_append (out, g_ascii_dtostr (buffer, sizeof buffer, value));
+    ls_quantity_append_shortest (out, value);
   g_string_append_c (out, ',');
 }
 

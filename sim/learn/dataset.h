@@ -41,6 +41,7 @@ typedef struct {
   gboolean header;   /* CSV: the first line names the columns */
   const char *label; /* CSV: name or number (from 0) of the column of labels; NULL: the last */
   gint64 features;   /* LIBSVM: their number; 0: the largest index */
+  gboolean words;    /* CSV: labels may be names of classes */
 } LsTextOptions;
 
 LsDataset *ls_dataset_parse_csv (const char *name, const char *text, gsize length,

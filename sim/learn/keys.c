@@ -138,7 +138,9 @@ const LsConfigKey ls_learn_keys[] = {
      .when = "only with data.kind csv"},
     {.path = DATA "label",
      .type = LS_CONFIG_STRING,
-     .meaning = "column of labels or targets, by name or by number from 0; the last if not given",
+     .meaning =
+         "column of labels (numbers or words) or targets, by name or by number from 0; the last "
+         "if not given",
      .when = "only with data.kind csv"},
     COUNT (DATA "features", 1, 10000000, NULL, NULL,
            "number of features (libsvm: the largest index if not given; synthetic: 10; bars: side "

@@ -2,6 +2,8 @@
  *
  * Strict: every line has as many fields as the first, every field is a finite number; empty lines
  * only at the end. Names in a header may be quoted; numbers are not. All faults are told at once.
+ * Labels may be words where the problem has classes, all of them or none, as the first row has it: class 0 is the first
+ * word by its bytes, whatever the order of the rows.
  */
 #include "learn/read_text.h"
 
@@ -11,7 +13,21 @@ typedef struct {
   guint columns; /* 0: not known yet */
   guint label;
   const LsTextOptions *options;
+  GHashTable
+      *words; /* label -> number by appearance + 1; NULL: labels are numbers, or not known yet */
 } Reader;
+
+/* A name without the quotes and blanks around it (transfer full). */
+static char *unquoted (const char *from, const char *to) {
+  char *name = g_strstrip (g_strndup (from, (gsize) (to - from)));
+  const gsize length = strlen (name);
+
+  if (length >= 2 && name[0] == '"' && name[length - 1] == '"') {
+    name[length - 1] = 0;
+    memmove (name, name + 1, length - 1);
+  }
+  return name;
+}
 
 static guint count_fields (const char *line, const char *end) {
   guint n = 1;
@@ -72,15 +88,10 @@ static gboolean read_header (Reader *r, const char *line, const char *end) {
   found = found || label_number (r, &number);
   for (guint column = 0; column < r->columns; column++) {
     const char *to = field_end (at, end);
-    g_autofree char *name = g_strstrip (g_strndup (at, (gsize) (to - at)));
+    g_autofree char *name = unquoted (at, to);
     double ignored;
-    gsize length = strlen (name);
 
     numbers = numbers && ls_text_number (NULL, at, to, "", &ignored);
-    if (length >= 2 && name[0] == '"' && name[length - 1] == '"') {
-      name[length - 1] = 0;
-      memmove (name, name + 1, length - 1);
-    }
     if (!found && g_strcmp0 (name, r->options->label) == 0) {
       r->label = column;
       found = TRUE;
@@ -95,6 +106,44 @@ static gboolean read_header (Reader *r, const char *line, const char *end) {
   return TRUE;
 }
 
+/* A word, by the order in which words appear; sort_words() puts them in theirs. */
+static gboolean read_word (Reader *r, const char *at, const char *to, double *value) {
+  g_autofree char *word = unquoted (at, to);
+  guint number = GPOINTER_TO_UINT (g_hash_table_lookup (r->words, word));
+
+  if (*word == 0)
+    return ls_text_fault (&r->cursor, at, "the label is missing");
+  if (g_ascii_strcasecmp (word, "nan") == 0 || g_ascii_strcasecmp (word, "inf") == 0)
+    return ls_text_fault (&r->cursor, at, "the label '%s' is not finite", word);
+  if (number == 0) {
+    number = g_hash_table_size (r->words) + 1;
+    g_hash_table_insert (r->words, g_steal_pointer (&word), GUINT_TO_POINTER (number));
+  }
+  *value = number - 1;
+  return TRUE;
+}
+
+static gboolean read_label (Reader *r, const char *at, const char *to, double *value) {
+  if (r->words == NULL && r->y->len == 0 && r->options->words &&
+      !ls_text_number (NULL, at, to, "", value) && at < to)
+    r->words = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  if (r->words != NULL)
+    return read_word (r, at, to, value);
+  return ls_text_number (&r->cursor, at, to, "the label", value);
+}
+
+/* Labels by the order of their words. */
+static void sort_words (Reader *r) {
+  g_autoptr (GList) words = g_list_sort (g_hash_table_get_keys (r->words), (GCompareFunc) strcmp);
+  g_autofree double *place = g_new0 (double, g_hash_table_size (r->words) + 1);
+  double n = 0;
+
+  for (const GList *at = words; at != NULL; at = at->next)
+    place[GPOINTER_TO_UINT (g_hash_table_lookup (r->words, at->data)) - 1] = n++;
+  for (guint i = 0; i < r->y->len; i++)
+    g_array_index (r->y, double, i) = place[(guint) g_array_index (r->y, double, i)];
+}
+
 static gboolean read_row (Reader *r, const char *line, const char *end) {
   const char *at = line;
   guint fields = count_fields (line, end);
@@ -107,7 +156,10 @@ static gboolean read_row (Reader *r, const char *line, const char *end) {
     const char *to = field_end (at, end);
     double value = 0;
 
-    ls_text_number (&r->cursor, at, to, column == r->label ? "the label" : "the value", &value);
+    if (column == r->label)
+      read_label (r, at, to, &value);
+    else
+      ls_text_number (&r->cursor, at, to, "the value", &value);
     g_array_append_val (column == r->label ? r->y : r->x, value);
     at = to < end ? to + 1 : end;
   }
@@ -169,6 +221,8 @@ LsDataset *ls_dataset_parse_csv (const char *name, const char *text, gsize lengt
 
   ls_text_init (&r.cursor, faults, text, length);
   read_all (&r);
+  if (r.words != NULL)
+    sort_words (&r);
   if (ls_text_faults_check (faults, error)) {
     data = g_new0 (LsDataset, 1);
     data->rows = r.y->len;
@@ -180,5 +234,6 @@ LsDataset *ls_dataset_parse_csv (const char *name, const char *text, gsize lengt
     g_array_unref (r.x);
   if (r.y != NULL)
     g_array_unref (r.y);
+  g_clear_pointer (&r.words, g_hash_table_unref);
   return data;
 }

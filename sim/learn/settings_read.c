@@ -226,6 +226,7 @@ static void read_files (Reader *r) {
   d->preset = g_strdup (ls_config_get_string (r->config, DATA "preset"));
   d->file = ls_config_get_file (r->config, DATA "file");
   d->labels = ls_config_get_file (r->config, DATA "labels");
+  d->text.words = r->s->problem.kind->needs_classes;
   d->text.header = ls_config_get_bool (r->config, DATA "header");
   d->text.label = d->label = g_strdup (ls_config_get_string (r->config, DATA "label"));
   d->text.features = d->kind == LS_DATA_LIBSVM ? whole_or (r, DATA "features", 0) : 0;

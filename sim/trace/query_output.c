@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/quantity.h"
+
 struct LsQueryOutput {
   sqlite3_stmt *statement;
   LsQueryFormat format;
@@ -24,15 +26,6 @@ static gboolean is_gathered (LsQueryFormat format) {
   return format == LS_QUERY_TABLE || format == LS_QUERY_MARKDOWN;
 }
 
-/* The shortest decimal that reads back the same. */
-static void append_real (GString *line, double value) {
-  char digits[G_ASCII_DTOSTR_BUF_SIZE];
-  g_ascii_formatd (digits, sizeof digits, "%.15g", value);
-  if (g_ascii_strtod (digits, NULL) != value)
-    g_ascii_dtostr (digits, sizeof digits, value);
-  g_string_append (line, digits);
-}
-
 static void append_blob (GString *line, sqlite3_stmt *statement, int column) {
   const guint8 *bytes = sqlite3_column_blob (statement, column);
   int n = sqlite3_column_bytes (statement, column);
@@ -46,7 +39,7 @@ static void append_value (GString *line, sqlite3_stmt *statement, int column) {
   case SQLITE_NULL:
     break;
   case SQLITE_FLOAT:
-    append_real (line, sqlite3_column_double (statement, column));
+    ls_quantity_append_shortest (line, sqlite3_column_double (statement, column));
     break;
   case SQLITE_BLOB:
     append_blob (line, statement, column);

@@ -466,14 +466,15 @@ static void read_sequence (LsWorkloadReader *r) {
   if (t->learned_positions && w->seq_len > t->max_seq)
     ls_reader_fault (r, W "batch.seq_len",
                      "%" G_GINT64_FORMAT " is longer than the model's table of %" G_GINT64_FORMAT
-                     " learned positions; shorten it or set model.max_seq",
+                     " learned positions; shorten it or set workload.model.max_seq",
                      w->seq_len, t->max_seq);
   else if (w->seq_len > t->max_seq &&
            (ls_reader_has (r, W "model.preset") || ls_reader_has (r, W "model.max_seq")))
-    ls_config_warning_at (r->config, r->errors, W "batch.seq_len",
-                          "%" G_GINT64_FORMAT " tokens are more than the %" G_GINT64_FORMAT
-                          " that the model is made for; set model.max_seq if that is meant",
-                          w->seq_len, t->max_seq);
+    ls_config_warning_at (
+        r->config, r->errors, W "batch.seq_len",
+        "%" G_GINT64_FORMAT " tokens are more than the %" G_GINT64_FORMAT
+        " that the model is made for; set workload.model.max_seq if that is meant",
+        w->seq_len, t->max_seq);
 }
 
 /* "the nearest are 960 and 1024". */

@@ -129,6 +129,23 @@ run 2 check custom.yaml --topology
 says err "called storage_host; storage_host is main[3]; nodes are main[0] to main[1]: their number is set to 2 by custom.yaml:7:"
 run 2 check "$SOURCE_DIR/topologies/custom.yaml" --topology --set 'cluster.fabric.links.down_b.from="main[9]"'
 says err "called main[9]; nodes are main[0] to main[3]"
+# Cells stand under their heads: their right edges are those of the heads.
+run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/llama2-70b.yaml" --checkpoint
+awk '
+function ends(line, set,   at, n) {
+  at = n = 0
+  while (match(line, /[^ ]+( [^ ]+)*/)) {
+    at += RSTART + RLENGTH - 1
+    set[++n] = at
+    line = substr(line, RSTART + RLENGTH)
+  }
+  return n
+}
+/^$/ { head = 0; next }
+/^sharded, |^on a rank, / { head = ends($0, edge); tables++; next }
+head { ends($0, cell); for (i = 2; i <= head; i++) if (cell[i] != edge[i]) { print; bad = 1 } }
+END { exit bad || tables != 3 }' out || fail "cells of check --checkpoint are not under their heads"
+
 # Where checkpoints are written to.
 run 0 check tiny.yaml --checkpoint
 says out "written to  the nodes' own drives"

@@ -37,6 +37,25 @@ START_TEST (csv_is_read) {
 }
 END_TEST
 
+/* Names of classes: numbered by their bytes, whatever order they come in; quotes and blanks do not count. */
+START_TEST (words_are_classes) {
+  const LsTextOptions options = {.header = TRUE, .words = TRUE};
+  const char *const text = "x,kind\n1,dog\n2, cat \n3,\"ant\"\n4,dog\n";
+  const char *const numbers = "x,kind\n1,2\n2,dog\n", *const none = "x,kind\n1,dog\n2,nan\n";
+  g_autoptr (GError) error = NULL, other = NULL;
+  g_autoptr (LsDataset) data = ls_dataset_parse_csv ("t", text, strlen (text), &options, NULL);
+
+  ck_assert_uint_eq (data->rows, 4);
+  ck_assert (data->y[0] == 2 && data->y[1] == 1 && data->y[2] == 0 && data->y[3] == 2);
+  ck_assert_ptr_null (ls_dataset_parse_csv ("t", numbers, strlen (numbers), &options, &error));
+  ck_assert_msg (strstr (error->message, "t:3:3: error: the label 'dog' is no number") != NULL,
+                 "%s", error->message);
+  ck_assert_ptr_null (ls_dataset_parse_csv ("t", none, strlen (none), &options, &other));
+  ck_assert_msg (strstr (other->message, "t:3:3: error: the label 'nan' is not finite") != NULL,
+                 "%s", other->message);
+}
+END_TEST
+
 START_TEST (libsvm_is_read) {
   g_autoptr (LsDataset) data =
       libsvm ("+1 1:0.5 3:-2 # a comment\n# another\n-1\t2:1e-3\n", 0, NULL);
@@ -420,6 +439,7 @@ END_TEST
 static void add_tests (TCase *tcase) {
   tcase_add_test (tcase, all_faults_of_a_text_are_told_at_once);
   tcase_add_test (tcase, csv_is_read);
+  tcase_add_test (tcase, words_are_classes);
   tcase_add_test (tcase, libsvm_is_read);
   tcase_add_test (tcase, wrong_text_is_refused_with_its_place);
   tcase_add_test (tcase, wrong_headers_nul_bytes_and_widths_are_refused);
