@@ -166,8 +166,8 @@ static void append_table (const LsLearning *l, guint rate, GString *out) {
                           ls_problem_has_accuracy (l->task->problem) ? ", accuracy over test rows"
                                                                      : "");
   if (shown < n)
-    g_string_append_printf (out, "; %u of %u measurements, all are in `lockstep learn --csv`",
-                            shown, n);
+    g_string_append_printf (
+        out, "; %u of %u measurements, all are in `lockstep learn DB --csv FILE`", shown, n);
   g_string_append_c (out, '\n');
 }
 

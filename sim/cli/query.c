@@ -132,12 +132,31 @@ static gboolean to_stdout (gpointer self, const char *text, gsize size) {
   return fwrite (text, 1, size, stdout) == size;
 }
 
-/* Is it a trace of level `steps`, whose table of operations is empty? */
-static gboolean without_operations (LsTraceDatabase *database) {
-  g_autofree char *any =
-      ls_trace_database_text (database, "SELECT EXISTS (SELECT 1 FROM event)", NULL);
+/* What fills tables that most traces leave empty; events last, for every query of a trace of level `steps`. */
+static const struct {
+  const char *table, *lacks;
+} filled[] = {
+    {"interval", "campaign; a run with the section `campaign` records one"},
+    {"metric", "learning; a run with the section `learn` records it"},
+    {"gradient", "gradients of workers; a run with `workload.update` records them"},
+    {"update_log", "updates of workers; a run with `workload.update` records them"},
+    {"event", "operations; a run with --trace ops records them"},
+};
 
-  return g_strcmp0 (any, "0") == 0;
+/* Why a query found nothing (transfer full): the first empty table that it reads. */
+static char *why_nothing (LsTraceDatabase *database, const char *sql) {
+  for (guint i = 0; i < G_N_ELEMENTS (filled); i++) {
+    g_autofree char *pattern = g_strdup_printf ("\\b%s\\b", filled[i].table);
+    g_autofree char *ask = g_strdup_printf ("SELECT EXISTS (SELECT 1 FROM %s)", filled[i].table);
+    g_autofree char *any = NULL;
+
+    if (i + 1 < G_N_ELEMENTS (filled) && !g_regex_match_simple (pattern, sql, G_REGEX_CASELESS, 0))
+      continue;
+    any = ls_trace_database_text (database, ask, NULL);
+    if (g_strcmp0 (any, "0") == 0)
+      return g_strdup_printf ("(no rows: this trace holds no %s)", filled[i].lacks);
+  }
+  return g_strdup ("(no rows)");
 }
 
 /* Parameters of provided queries that name something which a trace has or lacks. */
@@ -209,11 +228,11 @@ static int run_sql (LsCli *cli, const char *path, const char *sql, gboolean prov
     g_set_error_literal (error, LS_ERROR, LS_ERROR_IO, "standard output: cannot write");
     return 1;
   }
-  if (result.n_rows == 0)
-    ls_cli_note (cli, without_operations (database)
-                          ? "(no rows: this trace holds no operations; a run with --trace ops "
-                            "records them)"
-                          : "(no rows)");
+  if (result.n_rows == 0) {
+    g_autofree char *why = why_nothing (database, sql);
+
+    ls_cli_note (cli, "%s", why);
+  }
   if (result.cut)
     ls_cli_note (cli, "(more rows; --limit %" G_GINT64_FORMAT " cut them)", how.limit);
   return 0;

@@ -112,14 +112,22 @@ static double cost_usd (const LsCampaignOutcome *outcome) {
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* In batches that show progress; the number of replications does not depend on them. */
-static LsCampaignResult *replicate (LsCli *cli, const LsCampaignPlan *plan) {
-  g_autoptr (LsProgress) progress = ls_progress_new (cli, "campaigns");
-  guint threads = g_get_num_processors ();
+static void show (gpointer progress, guint done, guint all) {
+  g_autofree char *detail = g_strdup_printf ("%u of %u replications", done, all);
 
+  ls_progress_update (progress, (double) done / all, detail);
+}
+
+static LsCampaignResult *replicate (LsCli *cli, const LsCampaignPlan *plan) {
+  g_autoptr (LsProgress) progress = ls_progress_new (cli, "campaign");
+  guint threads = g_get_num_processors ();
+  LsCampaignSpec spec = plan->spec;
+
+  spec.tell = show;
+  spec.tell_self = progress;
   ls_progress_update (progress, 0, NULL);
-  return ls_campaign_replicate (&plan->spec, plan->replications, plan->most_replications,
-                                plan->precision, plan->confidence, threads, ls_interrupt_flag ());
+  return ls_campaign_replicate (&spec, plan->replications, plan->most_replications, plan->precision,
+                                plan->confidence, threads, ls_interrupt_flag ());
 }
 
 LsCampaignOutcome *ls_campaign_outcome_new (LsCli *cli, const LsScenario *scenario,

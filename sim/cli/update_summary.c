@@ -273,13 +273,43 @@ static void put_cost (GString *out, LsUpdateRun *run, double usd_per_s) {
     put_line (out, "cost", "%s USD/h: %s in all", hour, all);
 }
 
+static void put_progress (GString *out, LsUpdateRun *run, const LsUpdateTotals *t) {
+  g_autofree char *time = ls_quantity_format (end_s (run), LS_DIMENSION_TIME);
+  g_autofree char *updates = ls_quantity_format_grouped ((double) t->updates);
+  g_autofree char *samples = ls_quantity_format_grouped ((double) used_samples (run, t));
+
+  put_line (out, "updates", "%s in %s: %.4g per second", updates, time,
+            (double) t->updates / end_s (run));
+  put_line (out, "samples", "%s used: %.4g per second", samples,
+            (double) used_samples (run, t) / end_s (run));
+}
+
+static void put_gradients (GString *out, const LsUpdateSpec *spec, const LsUpdateTotals *t) {
+  g_autofree char *local = ls_quantity_format_grouped ((double) t->local);
+  g_autofree char *applied = ls_quantity_format_grouped ((double) t->applied);
+  g_autofree char *dropped = ls_quantity_format_grouped ((double) t->dropped);
+  g_autofree char *cancelled = ls_quantity_format_grouped ((double) t->cancelled);
+
+  if (spec->policy->local)
+    put_line (out, "gradients", "%s local steps", local);
+  else
+    put_line (out, "gradients", "%s applied, %s dropped, %s steps cancelled", applied, dropped,
+              cancelled);
+  if (!spec->policy->local && t->applied > 0)
+    put_line (out, "staleness",
+              "%.4g in the mean, median %" G_GINT64_FORMAT ", p99 %" G_GINT64_FORMAT
+              ", most %" G_GINT64_FORMAT,
+              t->staleness_mean, t->staleness_p50, t->staleness_p99, t->staleness_max);
+}
+
 char *ls_update_summary_text (LsUpdateRun *run, const char *title, const char *path, gint64 bytes,
                               double usd_per_s) {
   GString *out = g_string_new (NULL);
   LsUpdate *update = ls_update_run_update (run);
   const LsUpdateSpec *spec = ls_update_spec (update);
   LsUpdateTotals t = ls_update_totals (update);
-  g_autofree char *time = ls_quantity_format (end_s (run), LS_DIMENSION_TIME);
+  g_autofree char *events =
+      ls_quantity_format_grouped ((double) ls_engine_n_events (ls_update_run_engine (run)));
   g_autofree char *wall = ls_quantity_format (ls_update_run_wall_s (run), LS_DIMENSION_TIME);
 
   if (title != NULL)
@@ -288,30 +318,15 @@ char *ls_update_summary_text (LsUpdateRun *run, const char *title, const char *p
             ls_update_run_gpus_per_worker (run),
             ls_update_run_gpus_per_worker (run) > 1 ? "s" : "");
   put_line (out, "policy", "%s: %s", spec->policy->name, spec->policy->title);
-  put_line (out, "updates", "%" G_GUINT64_FORMAT " in %s: %.4g per second", t.updates, time,
-            (double) t.updates / end_s (run));
-  put_line (out, "samples", "%" G_GINT64_FORMAT " used: %.4g per second", used_samples (run, &t),
-            (double) used_samples (run, &t) / end_s (run));
+  put_progress (out, run, &t);
   put_cost (out, run, usd_per_s);
-  if (spec->policy->local)
-    put_line (out, "gradients", "%" G_GUINT64_FORMAT " local steps", t.local);
-  else
-    put_line (out, "gradients",
-              "%" G_GUINT64_FORMAT " applied, %" G_GUINT64_FORMAT " dropped, %" G_GUINT64_FORMAT
-              " steps cancelled",
-              t.applied, t.dropped, t.cancelled);
-  if (!spec->policy->local && t.applied > 0)
-    put_line (out, "staleness",
-              "%.4g in the mean, median %" G_GINT64_FORMAT ", p99 %" G_GINT64_FORMAT
-              ", most %" G_GINT64_FORMAT,
-              t.staleness_mean, t.staleness_p50, t.staleness_p99, t.staleness_max);
+  put_gradients (out, spec, &t);
   if (t.left > 0)
     put_line (out, "failures", "%" G_GUINT64_FORMAT " of workers", t.left);
   put_idle (out, run);
   put_time (out, run);
   put_memory_line (out, run);
-  put_line (out, "simulated", "%" G_GUINT64_FORMAT " events in %s",
-            ls_engine_n_events (ls_update_run_engine (run)), wall);
+  put_line (out, "simulated", "%s events in %s", events, wall);
   if (path != NULL) {
     g_autofree char *size = ls_quantity_format_decimal ((double) bytes, LS_DIMENSION_BYTES);
     put_line (out, "trace", "%s (%s)", path, size);

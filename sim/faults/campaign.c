@@ -44,8 +44,17 @@ typedef struct {
   LsReplica *replicas;
   guint end;
   gint next;
+  gint done;
+  GThread *caller;
   const volatile gint *stop;
 } Batch;
+
+static void tell (Batch *batch) {
+  guint done = (guint) g_atomic_int_add (&batch->done, 1) + 1;
+
+  if (batch->spec->tell != NULL && g_thread_self () == batch->caller)
+    batch->spec->tell (batch->spec->tell_self, done, batch->end);
+}
 
 static gpointer work (gpointer data) {
   Batch *batch = data;
@@ -55,6 +64,7 @@ static gpointer work (gpointer data) {
     if (i >= batch->end || (batch->stop != NULL && *batch->stop != 0))
       return NULL;
     ls_campaign_run (batch->spec, i, NULL, &batch->replicas[i]);
+    tell (batch);
     if (batch->stop != NULL && *batch->stop != 0) {
       /* Perhaps it was cut short: as if it had not begun. */
       ls_replica_clear (&batch->replicas[i]);
@@ -67,8 +77,13 @@ static gpointer work (gpointer data) {
 static void run_batch (const LsCampaignSpec *given, LsReplica *replicas, guint first, guint end,
                        guint threads, const volatile gint *stop) {
   LsCampaignSpec spec = *given;
-  Batch batch = {
-      .spec = &spec, .replicas = replicas, .end = end, .next = (gint) first, .stop = stop};
+  Batch batch = {.spec = &spec,
+                 .replicas = replicas,
+                 .end = end,
+                 .next = (gint) first,
+                 .done = (gint) first,
+                 .caller = g_thread_self (),
+                 .stop = stop};
   guint n = MIN (MAX (threads, 1u), end - first) - 1;
   g_autofree GThread **others = g_new0 (GThread *, n + 1);
 

@@ -110,6 +110,9 @@ typedef struct {
   guint64 seed;
   /* A replication ends where it is when this becomes non-zero; NULL: never. Its result then means nothing. */
   const volatile gint *stop;
+  /* Of ls_campaign_replicate(), told from the calling thread as replications end; NULL: nobody asks. */
+  void (*tell) (gpointer self, guint done, guint all);
+  gpointer tell_self;
 } LsCampaignSpec;
 
 /* Where the wall time went. id, word, meaning. */

@@ -28,7 +28,8 @@ struct LsStepTimes {
   guint units, nodes_per_unit, replicas_per_unit;
   LsCheckpointTimes checkpoint;
   GMutex lock;
-  GHashTable *known; /* packed health -> gint64 * ps */
+  GHashTable *known;    /* packed health -> gint64 * ps */
+  GHashTable *reshards; /* units before << 32 | after -> gint64 * us */
 };
 
 /* --- units ------------------------------------------------------------------------------------ */
@@ -181,19 +182,34 @@ static gint64 memory_us (gpointer self, guint replicas) {
          (times->plan->spec.peer_memory ? checkpoint->peer_us - checkpoint->load_us : 0);
 }
 
+/* Walking over all shards takes milliseconds, and every recovery asks: each pair of sizes is worked out once. */
+static gint64 reshard_us (LsStepTimes *times, guint from, guint to) {
+  gint64 key = (gint64) from << 32 | to;
+
+  g_mutex_lock (&times->lock);
+  gint64 *known = g_hash_table_lookup (times->reshards, &key);
+  if (known == NULL) {
+    LsReshardCost cost;
+    ls_checkpoint_reshard (times->cluster, times->workload, times->plan->layout,
+                           from * times->replicas_per_unit, to * times->replicas_per_unit, &cost);
+    known = g_memdup2 (&cost.us, sizeof cost.us);
+    g_hash_table_insert (times->reshards, g_memdup2 (&key, sizeof key), known);
+  }
+  gint64 us = *known;
+  g_mutex_unlock (&times->lock);
+  return us;
+}
+
 static gint64 restore_us (gpointer self, guint from, guint to, LsCheckpointPlace place) {
-  const LsStepTimes *times = self;
+  LsStepTimes *times = self;
   const LsCheckpointTimes *checkpoint = &times->checkpoint;
 
   if (!times->plan->checkpoints)
     return 0; /* nothing is read: the run begins anew */
-  LsReshardCost cost;
   gint64 read_us = place == LS_KEPT_IN_PEER   ? checkpoint->peer_us
                    : place == LS_KEPT_IN_HOST ? checkpoint->load_us
                                               : checkpoint->read_us + checkpoint->load_us;
-  ls_checkpoint_reshard (times->cluster, times->workload, times->plan->layout,
-                         from * times->replicas_per_unit, to * times->replicas_per_unit, &cost);
-  return read_us + checkpoint->spread_us + cost.us;
+  return read_us + checkpoint->spread_us + reshard_us (times, from, to);
 }
 
 /* --- checks before the campaign ---------------------------------------------------------------- */
@@ -367,6 +383,7 @@ LsStepTimes *ls_step_times_new (LsConfig *config, LsConfigErrors *errors, const 
   times->workload = workload;
   times->plan = plan;
   times->known = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
+  times->reshards = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
   g_mutex_init (&times->lock);
   find_units (times);
   take_stragglers (config, errors, stragglers, times);
@@ -399,6 +416,7 @@ void ls_step_times_free (LsStepTimes *times) {
   if (times == NULL)
     return;
   g_hash_table_unref (times->known);
+  g_hash_table_unref (times->reshards);
   g_free (times->stragglers.all);
   g_mutex_clear (&times->lock);
   g_free (times);

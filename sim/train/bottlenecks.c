@@ -9,10 +9,10 @@ typedef struct {
 static gint compare (gconstpointer a, gconstpointer b) {
   const Found *x = a, *y = b;
 
-  if (x->holding.contends_ps != y->holding.contends_ps)
-    return x->holding.contends_ps > y->holding.contends_ps ? -1 : 1;
   if (x->holding.saturates_ps != y->holding.saturates_ps)
     return x->holding.saturates_ps > y->holding.saturates_ps ? -1 : 1;
+  if (x->holding.contends_ps != y->holding.contends_ps)
+    return x->holding.contends_ps > y->holding.contends_ps ? -1 : 1;
   return (x->number > y->number) - (x->number < y->number);
 }
 

@@ -2,8 +2,8 @@
  *
  * Model:      shares are of the time from a job's (or the run's) start to its end: while a resource set
  *             the rate of some transfer, and while it set one below what that transfer would have alone
- *             (engine/holding.h). Bytes and utilisation are of all jobs together. The most contended come
- *             first, then those that limit longest; of equals the lowest number.
+ *             (engine/holding.h). Bytes and utilisation are of all jobs together. Those that limit longest
+ *             come first, then the most contended; of equals the lowest number.
  *             When ranks are folded, resources of nodes that are alike stand for each other.
  *
  * Ownership: a list owns its names.

@@ -118,4 +118,8 @@ run 0 check async.yaml lesson.yaml --set learn.loss_scaling.kind=dynamic
 says err "learn.loss_scaling.kind has no effect here; no gradient rounds to 0 in precision.format fp64"
 run 0 check async.yaml lesson.yaml --set learn.loss_scaling.kind=dynamic --set learn.precision=fp16
 empty err
+# Counts in thousands have commas, as in every summary.
+run 0 run "$SOURCE_DIR/tests/cli/effects/lesson.yaml" --set workload.stop.updates=2000 --trace none
+says out "updates         2,000 in"
+says out "samples         8,000 used"
 finish

@@ -34,6 +34,11 @@ run 2 query @last layer_times -p rank=99
 says err "ranks 0 to 1"
 run 0 query @last longest_operations -p class=nothing
 says err "(no rows)"
+# What a trace lacks, and which run would have it.
+run 0 query @last campaign_waterfall
+says err "this trace holds no campaign; a run with the section \`campaign\` records one"
+run 0 query @last staleness_histogram
+says err "no gradients of workers; a run with \`workload.update\` records them"
 run 2 query @last "DELETE FROM step"
 run 2 query tiny.yaml time_breakdown
 says err "'lockstep run' makes one of it"

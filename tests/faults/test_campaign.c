@@ -293,6 +293,14 @@ static void check_same (const LsReplica *a, const LsReplica *b) {
     ck_assert_int_eq (a->parts_us[part], b->parts_us[part]);
 }
 
+/* One after the other, where one thread does them all. */
+static void count_told (gpointer self, guint done, guint all) {
+  guint *told = self;
+
+  ck_assert_uint_le (done, all);
+  *told = MAX (*told + 1, done);
+}
+
 /* Everything at once, all policies: same bits on one and on four threads; parts sum to the wall time;
  * goodput, which charges more, is at most ettr. */
 START_TEST (threads_do_not_show_and_parts_sum) {
@@ -329,7 +337,11 @@ START_TEST (threads_do_not_show_and_parts_sum) {
     spec.swap_us = 120 * S_US;
     spec.restart_us = 300 * S_US;
     spec.until_us = 54 * 86400 * S_US;
+    guint told = 0;
+    spec.tell = count_told;
+    spec.tell_self = &told;
     LsCampaignResult *one = ls_campaign_replicate (&spec, 8, 8, 0, 0.95, 1, NULL);
+    ck_assert_uint_eq (told, 8);
     LsCampaignResult *four = ls_campaign_replicate (&spec, 8, 8, 0, 0.95, 4, NULL);
     ck_assert_uint_eq (one->n, 8);
     for (guint r = 0; r < 8; r++) {
