@@ -20,9 +20,10 @@ static void traffic_card (GString *out, const LsScenario *scenario, const LsWork
   g_autofree char *size = ls_quantity_format_decimal ((double) traffic->bytes, LS_DIMENSION_BYTES);
   gboolean messages = traffic->operation == LS_COLLECTIVE_SEND_RECV;
 
-  g_string_append_printf (out, "cluster   %u GPUs in %u nodes\n",
-                          ls_cluster_n_gpus (scenario->cluster),
-                          ls_cluster_n_nodes (scenario->cluster));
+  g_autofree char *gpus = plural (ls_cluster_n_gpus (scenario->cluster), "GPU");
+  g_autofree char *nodes = plural (ls_cluster_n_nodes (scenario->cluster), "node");
+
+  g_string_append_printf (out, "cluster   %s in %s\n", gpus, nodes);
   g_string_append_printf (
       out, "traffic   %s%s%s of %s, %u group%s of %u ranks, %" G_GINT64_FORMAT " times\n",
       ls_collective_op_name (traffic->operation), messages ? " " : "",
@@ -119,13 +120,14 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
     lora_card (out, w);
   g_string_append_printf (
       out,
-      "layout    tensor %u%s x pipeline %u x data %u = %u ranks%s; ZeRO stage %d, recompute %s\n",
-      w->layout.tensor, context, w->layout.pipeline, w->layout.data, w->layout.ranks, experts,
-      w->zero.stage, recompute);
+      "layout    tensor %u%s x pipeline %u x data %u = %u rank%s%s; ZeRO stage %d, recompute %s\n",
+      w->layout.tensor, context, w->layout.pipeline, w->layout.data, w->layout.ranks,
+      w->layout.ranks == 1 ? "" : "s", experts, w->zero.stage, recompute);
   g_string_append_printf (out,
-                          "batch     %" G_GINT64_FORMAT " samples per step: %s x %" G_GINT64_FORMAT
-                          " micro-batches of %" G_GINT64_FORMAT " sample%s",
-                          w->global_batch, replicas, w->microbatches, w->micro_batch,
+                          "batch     %" G_GINT64_FORMAT " sample%s per step: %s x %" G_GINT64_FORMAT
+                          " micro-batch%s of %" G_GINT64_FORMAT " sample%s",
+                          w->global_batch, w->global_batch == 1 ? "" : "s", replicas,
+                          w->microbatches, w->microbatches == 1 ? "" : "es", w->micro_batch,
                           w->micro_batch == 1 ? "" : "s");
   if (ls_model_has_tokens (w->model))
     g_string_append_printf (out, " of %" G_GINT64_FORMAT " tokens", w->seq_len);

@@ -116,7 +116,8 @@ static void note_summary (LsCli *cli, const LsPredictionTable *table) {
   g_autoptr (GArray) summaries = ls_prediction_summaries (table);
   guint skipped = skipped_rows (table);
 
-  ls_cli_note (cli, "%s: %u rows, %u skipped", table->file, table->rows->len, skipped);
+  ls_cli_note (cli, "%s: %u row%s, %u skipped", table->file, table->rows->len,
+               table->rows->len == 1 ? "" : "s", skipped);
   note_too_large (cli, table);
   for (guint i = 0; i < summaries->len; i++) {
     const LsPredictionSummary *s = &g_array_index (summaries, LsPredictionSummary, i);

@@ -13,8 +13,10 @@ typedef struct {
   guint columns; /* 0: not known yet */
   guint label;
   const LsTextOptions *options;
-  GHashTable
-      *words; /* label -> number by appearance + 1; NULL: labels are numbers, or not known yet */
+  /* Label -> number by appearance + 1; NULL: labels are numbers, or not known yet. */
+  GHashTable *words;
+  /* The labels by appearance, borrowed of the table. */
+  GPtrArray *names;
 } Reader;
 
 /* A name without the quotes and blanks around it (transfer full). */
@@ -116,7 +118,8 @@ static gboolean read_word (Reader *r, const char *at, const char *to, double *va
   if (g_ascii_strcasecmp (word, "nan") == 0 || g_ascii_strcasecmp (word, "inf") == 0)
     return ls_text_fault (&r->cursor, at, "the label '%s' is not finite", word);
   if (number == 0) {
-    number = g_hash_table_size (r->words) + 1;
+    g_ptr_array_add (r->names, word);
+    number = r->names->len;
     g_hash_table_insert (r->words, g_steal_pointer (&word), GUINT_TO_POINTER (number));
   }
   *value = number - 1;
@@ -132,14 +135,17 @@ static gboolean read_label (Reader *r, const char *at, const char *to, double *v
   return ls_text_number (&r->cursor, at, to, "the label", value);
 }
 
+static gint by_bytes (gconstpointer a, gconstpointer b) {
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
 /* Labels by the order of their words. */
 static void sort_words (Reader *r) {
-  g_autoptr (GList) words = g_list_sort (g_hash_table_get_keys (r->words), (GCompareFunc) strcmp);
-  g_autofree double *place = g_new0 (double, g_hash_table_size (r->words) + 1);
-  double n = 0;
+  g_autofree double *place = g_new0 (double, r->names->len + 1);
 
-  for (const GList *at = words; at != NULL; at = at->next)
-    place[GPOINTER_TO_UINT (g_hash_table_lookup (r->words, at->data)) - 1] = n++;
+  g_ptr_array_sort (r->names, by_bytes);
+  for (guint i = 0; i < r->names->len; i++)
+    place[GPOINTER_TO_UINT (g_hash_table_lookup (r->words, r->names->pdata[i])) - 1] = i;
   for (guint i = 0; i < r->y->len; i++)
     g_array_index (r->y, double, i) = place[(guint) g_array_index (r->y, double, i)];
 }
@@ -215,7 +221,8 @@ LsDataset *ls_dataset_parse_csv (const char *name, const char *text, gsize lengt
                                  const LsTextOptions *options, GError **error) {
   Reader r = {.options = options,
               .x = g_array_new (FALSE, FALSE, sizeof (double)),
-              .y = g_array_new (FALSE, FALSE, sizeof (double))};
+              .y = g_array_new (FALSE, FALSE, sizeof (double)),
+              .names = g_ptr_array_new ()};
   g_autoptr (LsTextFaults) faults = ls_text_faults_new (name);
   LsDataset *data = NULL;
 
@@ -235,5 +242,6 @@ LsDataset *ls_dataset_parse_csv (const char *name, const char *text, gsize lengt
   if (r.y != NULL)
     g_array_unref (r.y);
   g_clear_pointer (&r.words, g_hash_table_unref);
+  g_ptr_array_unref (r.names);
   return data;
 }

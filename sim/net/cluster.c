@@ -179,6 +179,16 @@ guint ls_cluster_n_gpus (const LsCluster *cluster) {
   return cluster->n_gpus;
 }
 
+guint ls_cluster_n_instances (const LsCluster *cluster) {
+  guint n = 0;
+
+  for (guint node = 0; node < cluster->n_nodes; node++) {
+    const LsNodeSpec *spec = ls_cluster_node (cluster, node);
+    n += spec->mig != NULL ? spec->mig->n : 0;
+  }
+  return n;
+}
+
 guint ls_cluster_n_nodes (const LsCluster *cluster) {
   return cluster->n_nodes;
 }

@@ -119,6 +119,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsCluster, ls_cluster_free)
 void ls_node_spec_from_preset (LsNodeSpec *spec, const LsNode *preset);
 
 guint ls_cluster_n_gpus (const LsCluster *cluster);
+/* How many of these are instances of a GPU (MIG). */
+guint ls_cluster_n_instances (const LsCluster *cluster);
 guint ls_cluster_n_nodes (const LsCluster *cluster);
 guint ls_cluster_n_groups (const LsCluster *cluster);
 guint ls_cluster_n_fabrics (const LsCluster *cluster);

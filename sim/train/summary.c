@@ -301,6 +301,7 @@ LsSummary *ls_summary_new (LsSimulation *simulation) {
   LS_REQUIRE (summary->steps > 0, "a summary of no step");
   summary->gpus = count_gpus (simulation);
   summary->gpus_idle = ls_cluster_n_gpus (ls_simulation_cluster (simulation)) - summary->gpus;
+  summary->instances = ls_cluster_n_instances (ls_simulation_cluster (simulation));
   summary->events = ls_engine_n_events (engine);
   summary->operations = ls_simulation_n_ended (simulation);
   summary->wall_s = ls_simulation_wall_s (simulation);

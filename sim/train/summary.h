@@ -51,6 +51,7 @@ struct LsSummary {
   guint64 seed;
   char *name;            /* of the job; NULL: of the whole run */
   guint gpus, gpus_idle; /* that ranks run on; that none does */
+  guint instances;       /* of both together that are parts of a GPU (MIG); of the whole run */
   guint steps;           /* ended */
   double start_s, end_s; /* of the job or run; to the end of the last step */
   guint n_jobs;          /* 0: one job, to which all below belongs */

@@ -256,7 +256,8 @@ char *ls_summary_to_text (const LsSummary *summary) {
 
   if (summary->title != NULL)
     g_string_append_printf (out, "%s\n", summary->title);
-  put_line (out, "GPUs", "%u used, %u idle", summary->gpus, summary->gpus_idle);
+  put_line (out, "GPUs", "%u used, %u idle%s", summary->gpus, summary->gpus_idle,
+            summary->instances > 0 ? "; each MIG instance counts as one" : "");
   if (summary->n_jobs == 0)
     put_run (out, summary);
   else

@@ -24,6 +24,14 @@ big, slices, turns, beside = $big, $slices, $turns, $beside
 assert big > slices > turns and big > beside > turns, (big, slices, turns, beside)" ||
   fail "one big job, slices, turns are not in this order"
 
+# A reader of "7 used" is told that these are parts of one GPU.
+run 0 run --no-progress --trace none "$MIG/seven-slices.yaml"
+says out "7 used, 0 idle; each MIG instance counts as one"
+run 0 check --topology "$MIG/seven-slices.yaml"
+says out "7 GPUs, each MIG instance counted, in 1 node"
+run 0 check "$MIG/seven-slices.yaml"
+says out "= 1 rank; "
+
 # Slices do not know of each other: a job among seven takes as long, to the bit, as alone.
 run 0 run --no-progress --trace none --json "$MIG/seven-slices.yaml"
 cp out seven
