@@ -7,6 +7,9 @@
  */
 #include "learn/read_text.h"
 
+/* Columns that a message names. */
+#define SHOWN_NAMES 12
+
 typedef struct {
   LsTextCursor cursor;
   GArray *x, *y; /* double */
@@ -82,6 +85,7 @@ static const char *field_end (const char *from, const char *end) {
 
 static gboolean read_header (Reader *r, const char *line, const char *end) {
   gboolean found = r->options->label == NULL, numbers = TRUE;
+  g_autoptr (GString) names = g_string_new (NULL);
   guint64 number;
   const char *at = line;
 
@@ -93,6 +97,10 @@ static gboolean read_header (Reader *r, const char *line, const char *end) {
     g_autofree char *name = unquoted (at, to);
     double ignored;
 
+    if (column < SHOWN_NAMES) {
+      g_autofree char *quoted = ls_text_quote (name, name + strlen (name));
+      g_string_append_printf (names, "%s%s", column > 0 ? ", " : "", quoted);
+    }
     numbers = numbers && ls_text_number (NULL, at, to, "", &ignored);
     if (!found && g_strcmp0 (name, r->options->label) == 0) {
       r->label = column;
@@ -104,8 +112,15 @@ static gboolean read_header (Reader *r, const char *line, const char *end) {
     return ls_text_fault (&r->cursor, line,
                           "the header holds numbers only; data.header: false if there is none");
   if (!found)
-    return ls_text_fault (&r->cursor, line, "no column is named '%s'", r->options->label);
+    return ls_text_fault (&r->cursor, line, "no column is named '%s'; there are %s%s",
+                          r->options->label, names->str, r->columns > SHOWN_NAMES ? ", ..." : "");
   return TRUE;
+}
+
+static gboolean is_not_finite (const char *from, const char *to) {
+  g_autofree char *word = unquoted (from, to);
+
+  return g_ascii_strcasecmp (word, "nan") == 0 || g_ascii_strcasecmp (word, "inf") == 0;
 }
 
 /* A word, by the order in which words appear; sort_words() puts them in theirs. */
@@ -115,7 +130,7 @@ static gboolean read_word (Reader *r, const char *at, const char *to, double *va
 
   if (*word == 0)
     return ls_text_fault (&r->cursor, at, "the label is missing");
-  if (g_ascii_strcasecmp (word, "nan") == 0 || g_ascii_strcasecmp (word, "inf") == 0)
+  if (is_not_finite (at, to))
     return ls_text_fault (&r->cursor, at, "the label '%s' is not finite", word);
   if (number == 0) {
     g_ptr_array_add (r->names, word);
@@ -132,6 +147,16 @@ static gboolean read_label (Reader *r, const char *at, const char *to, double *v
     r->words = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   if (r->words != NULL)
     return read_word (r, at, to, value);
+  /* Words where targets are wanted: what to do is said once, not in every row. */
+  if (r->y->len == 0 && !r->options->words && at < to && g_ascii_isalpha (*at) &&
+      !is_not_finite (at, to) && !ls_text_number (NULL, at, to, "", value)) {
+    g_autofree char *word = ls_text_quote (at, to);
+
+    return ls_text_fault (&r->cursor, at,
+                          "the label %s is no number; names of classes are for problems that have "
+                          "classes: softmax, logistic, mlp, conv (learn.problem)",
+                          word);
+  }
   return ls_text_number (&r->cursor, at, to, "the label", value);
 }
 

@@ -56,6 +56,23 @@ START_TEST (words_are_classes) {
 }
 END_TEST
 
+/* Said once, with what to do, and not in every row. */
+START_TEST (words_are_no_targets) {
+  const LsTextOptions options = {.header = TRUE};
+  const char *const text = "x,kind\n1,dog\n2,cat\n", *const numbers = "x,kind\n1,2\n";
+  g_autoptr (GError) error = NULL, other = NULL;
+
+  ck_assert_ptr_null (ls_dataset_parse_csv ("t", text, strlen (text), &options, &error));
+  ck_assert_str_eq (error->message,
+                    "t:2:3: error: the label 'dog' is no number; names of classes are for problems "
+                    "that have classes: softmax, logistic, mlp, conv (learn.problem)\n"
+                    "t:3:3: error: the label 'cat' is no number");
+  ck_assert_ptr_null (csv (numbers, TRUE, "sort", &other));
+  ck_assert_str_eq (other->message,
+                    "t.csv:1:1: error: no column is named 'sort'; there are 'x', 'kind'");
+}
+END_TEST
+
 START_TEST (libsvm_is_read) {
   g_autoptr (LsDataset) data =
       libsvm ("+1 1:0.5 3:-2 # a comment\n# another\n-1\t2:1e-3\n", 0, NULL);
@@ -421,11 +438,14 @@ START_TEST (all_faults_of_a_text_are_told_at_once) {
   g_autoptr (GError) of_csv = NULL, of_svm = NULL;
 
   ck_assert_ptr_null (ls_dataset_parse_csv ("t.csv", csv, (gsize) strlen (csv), &plain, &of_csv));
-  ck_assert_str_eq (of_csv->message, "t.csv:1:5: error: the label 'x' is no number\n"
-                                     "t.csv:2:1: error: 2 fields; the first line has 3\n"
-                                     "t.csv:3:3: error: the value '?\?' is no number\n"
-                                     "t.csv:3:5: error: the label 'nan' is not finite\n"
-                                     "t.csv:4:1: error: an empty line between rows");
+  ck_assert_str_eq (
+      of_csv->message,
+      "t.csv:1:5: error: the label 'x' is no number; names of classes are for problems that have "
+      "classes: softmax, logistic, mlp, conv (learn.problem)\n"
+      "t.csv:2:1: error: 2 fields; the first line has 3\n"
+      "t.csv:3:3: error: the value '?\?' is no number\n"
+      "t.csv:3:5: error: the label 'nan' is not finite\n"
+      "t.csv:4:1: error: an empty line between rows");
   ck_assert_ptr_null (
       ls_dataset_parse_libsvm ("t.svm", svm, (gsize) strlen (svm), &plain, &of_svm));
   ck_assert_str_eq (of_svm->message, "t.svm:1:7: error: the index '1' stands twice\n"
@@ -440,6 +460,7 @@ static void add_tests (TCase *tcase) {
   tcase_add_test (tcase, all_faults_of_a_text_are_told_at_once);
   tcase_add_test (tcase, csv_is_read);
   tcase_add_test (tcase, words_are_classes);
+  tcase_add_test (tcase, words_are_no_targets);
   tcase_add_test (tcase, libsvm_is_read);
   tcase_add_test (tcase, wrong_text_is_refused_with_its_place);
   tcase_add_test (tcase, wrong_headers_nul_bytes_and_widths_are_refused);
