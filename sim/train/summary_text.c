@@ -126,10 +126,12 @@ static void put_memory (GString *out, const LsMemorySummary *memory) {
   put_host_memory (out, memory);
 }
 
-/* Parts in falling order of time, equal ones in the order of the vocabulary. */
+/* Parts in falling order of time, equal ones in the order of the vocabulary. Traffic is nothing but transfers. */
 static void put_parts (GString *out, const LsSummary *summary) {
   gboolean shown[LS_N_PARTS] = {FALSE};
 
+  if (summary->traffic.operation != NULL)
+    return;
   g_string_append (out, "where the time goes, mean over GPUs\n");
   for (guint line = 0; line < LS_N_PARTS; line++) {
     guint largest = LS_N_PARTS;
@@ -149,9 +151,9 @@ static void put_parts (GString *out, const LsSummary *summary) {
   }
 }
 
-/* The resources that held transfers down, the worst first; equal lines (links that are alike) once. */
+/* The resources that held transfers down, the worst first; lines that would read the same (links that are alike) once. */
 static void put_bottlenecks (GString *out, const LsSummary *summary) {
-  const LsBottleneck *before = NULL;
+  g_autofree char *before = NULL;
   guint lines = 0;
 
   for (guint i = 0; i < summary->bottlenecks->len && lines < TEXT_BOTTLENECKS; i++) {
@@ -159,13 +161,14 @@ static void put_bottlenecks (GString *out, const LsSummary *summary) {
 
     if (b->limiting_share < NO_SHARE && b->contended_share < NO_SHARE)
       continue;
-    if (before != NULL && g_str_equal (before->kind, b->kind) &&
-        before->limiting_share == b->limiting_share &&
-        before->contended_share == b->contended_share)
+    g_autofree char *shares = g_strdup_printf ("limits %.1f %%, contended %.1f %%",
+                                               100 * b->limiting_share, 100 * b->contended_share);
+    g_autofree char *line = g_strdup_printf ("%s %s", b->kind, shares);
+    if (g_strcmp0 (before, line) == 0)
       continue;
-    before = b;
-    put_line (out, lines++ == 0 ? "top links" : "", "%s: limits %.1f %%, contended %.1f %%",
-              b->resource, 100 * b->limiting_share, 100 * b->contended_share);
+    g_free (before);
+    before = g_steal_pointer (&line);
+    put_line (out, lines++ == 0 ? "top links" : "", "%s: %s", b->resource, shares);
   }
 }
 

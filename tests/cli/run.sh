@@ -34,6 +34,11 @@ run 2 query @last layer_times -p rank=99
 says err "ranks 0 to 1"
 run 0 query @last longest_operations -p class=nothing
 says err "(no rows)"
+# Links that are alike have one line: no two lines of top links end the same.
+run 0 run "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/llama2-70b.yaml" --trace none
+[ "$(grep -c 'limits .*contended' out)" -ge 1 ] || fail "no top links"
+[ -z "$(sed -n 's/.*: \(limits .*\)/\1/p' out | uniq -d)" ] || fail "top links repeat themselves: $(cat out)"
+
 # What a trace lacks, and which run would have it.
 run 0 query @last campaign_waterfall
 says err "this trace holds no campaign; a run with the section \`campaign\` records one"
