@@ -165,29 +165,33 @@ void ls_campaign_outcome_free (LsCampaignOutcome *outcome) {
 /* --- the interval ----------------------------------------------------------------------------- */
 
 typedef struct {
-  double mtti_s, cost_s, interval_s, optimum_s;
+  double mtti_s, cost_s, drain_s, interval_s, optimum_s;
   double share, optimum_share; /* of time that checkpoints and lost work take */
   gboolean known;
 } Advice;
 
+/* What is being written beside training is not durable yet: a failure then loses that much more. */
 static double interval_share (const Advice *advice, double interval_s) {
-  return 1 - ls_interval_efficiency (advice->mtti_s, advice->cost_s, 0, 0, interval_s);
+  return 1 - ls_interval_efficiency (advice->mtti_s, advice->cost_s, 0, 0, interval_s) +
+         advice->drain_s / (advice->mtti_s + advice->drain_s);
 }
 
-/* From the failures that were simulated and the cost of a checkpoint, for exponential failures. */
+/* From the failures that were simulated and the cost of a checkpoint, for exponential failures. One checkpoint is durable
+ * before the next begins. */
 static Advice advise (const LsCampaignOutcome *outcome) {
   const LsCampaignPlan *plan = outcome->scenario->campaign;
   const LsCheckpointTimes *times = ls_step_times_checkpoint (outcome->scenario->step_times);
   double stops = estimate (outcome, interruptions, 0).mean,
          wall = estimate (outcome, wall_s, 0).mean;
   Advice advice = {.interval_s = (double) plan->spec.interval_us / 1e6,
-                   .cost_s = (double) ls_checkpoint_blocking_us (times, plan->async) / 1e6};
+                   .cost_s = (double) ls_checkpoint_blocking_us (times, plan->async) / 1e6,
+                   .drain_s = (double) ls_checkpoint_drain_us (times, plan->async) / 1e6};
 
   advice.mtti_s = stops > 0 ? wall / stops : INFINITY;
   advice.known = plan->checkpoints && stops > 0 && advice.cost_s > 0;
   if (!advice.known)
     return advice;
-  advice.optimum_s = ls_interval_optimal (advice.mtti_s, advice.cost_s);
+  advice.optimum_s = MAX (ls_interval_optimal (advice.mtti_s, advice.cost_s), advice.drain_s);
   advice.share = interval_share (&advice, advice.interval_s);
   advice.optimum_share = interval_share (&advice, advice.optimum_s);
   return advice;

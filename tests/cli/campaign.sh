@@ -65,6 +65,11 @@ run 0 run tiny.yaml months.yaml failing.yaml --trace none
 says out "goodput"
 says out "the optimum for"
 
+# The interval that is recommended leaves time for what is written beside training to become durable.
+run 0 run tiny.yaml months.yaml failing.yaml --json --trace none --set campaign.checkpoint.mode=async --set 'cluster.storage.write=1 MB/s'
+sed -n '/"checkpoint": {/,/}/p' out | awk -F'[:,]' '/"drain_s"/ {d = $2} /"optimum_s"/ {o = $2} /"interval_cost"/ {c = $2} END {exit !(d > 60 && o >= d && c > 0)}' ||
+  fail "the optimum is shorter than a checkpoint takes to be written: $(cat out)"
+
 # A source more leaves the failures of the others where they were.
 run 0 run tiny.yaml months.yaml failing.yaml --json -o d.db --set 'faults.failures.nic={component: nic, lifetime: {dist: exponential, mean: 1000 h}, repair: {dist: constant, value: 1 h}}'
 for db in a.db d.db; do
