@@ -202,6 +202,15 @@ static gboolean report (LsCli *cli, const Lesson *lesson) {
   return FALSE;
 }
 
+/* What a key is for may differ from one timing to another: only one alone says what has no effect. */
+static void mark_policy (Lesson *lesson) {
+  g_autoptr (LsUpdateReader) reader =
+      lesson->databases->len == 1 ? ls_update_reader_new (lesson->databases->pdata[0], NULL) : NULL;
+
+  if (reader != NULL)
+    ls_learning_mark (lesson->config, ls_update_reader_info (reader)->policy);
+}
+
 static gboolean read_lesson (LsCli *cli, Lesson *lesson, GError **error) {
   g_autoptr (LsConfigBuilder) builder = NULL;
 
@@ -229,6 +238,7 @@ static gboolean read_lesson (LsCli *cli, Lesson *lesson, GError **error) {
       return FALSE;
     }
     lesson->settings = ls_learn_settings_new (lesson->config, lesson->errors);
+    mark_policy (lesson);
     ls_config_warn_unused (lesson->config, lesson->errors);
   }
   if (!report (cli, lesson))

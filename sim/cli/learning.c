@@ -6,6 +6,7 @@
 #include "base/quantity.h"
 #include "base/time.h"
 #include "cli/csv.h"
+#include "train/update_policy.h"
 
 /* Measurements that the text shows at most, first and last among them. */
 #define ROWS_SHOWN 11
@@ -60,6 +61,33 @@ gboolean ls_learning_deal (const LsLearnSettings *settings, const LsLearnTask *t
     ls_parts_free (parts);
   }
   return TRUE;
+}
+
+/* What weighs gradients by their age, where none has any. */
+static void mark_ages (LsConfig *config, const char *policy) {
+  static const char *const keys[] = {"learn.lr_by_staleness", "learn.delay_compensation",
+                                     "learn.momentum_correction"};
+  const LsUpdatePolicy *known = ls_update_policy_find (policy);
+  gboolean corrects = g_str_equal (ls_config_get_string (config, keys[2]), "asynchrony");
+
+  if (known == NULL || known->stale)
+    return;
+  for (guint i = 0; i < (corrects ? 3 : 2); i++) {
+    g_autofree char *reason =
+        g_strdup_printf (known->local ? "update.policy %s sends models, and no gradient grows old"
+                                      : "no gradient is older than the model with update.policy %s",
+                         policy);
+
+    ls_config_no_effect (config, keys[i], reason);
+  }
+}
+
+void ls_learning_mark (LsConfig *config, const char *policy) {
+  if (!g_str_equal (policy, "diloco"))
+    ls_config_no_effect (config, "learn.outer", "only with update.policy diloco");
+  if (!g_str_has_prefix (policy, "easgd"))
+    ls_config_no_effect (config, "learn.elastic", "only with update.policy easgd, easgd-sync");
+  mark_ages (config, policy);
 }
 
 LsLearning *ls_learning_new (const LsLearnSettings *settings, const LsLearnTask *task,

@@ -25,6 +25,9 @@ gboolean ls_learning_has_data (const LsLearnSettings *settings);
 gboolean ls_learning_deal (const LsLearnSettings *settings, const LsLearnTask *task, guint workers,
                            guint64 seed, GError **error);
 
+/* Which keys have no effect under an update policy: a learner follows it. */
+void ls_learning_mark (LsConfig *config, const char *policy);
+
 /* @policy and @run are words for the output (copied). */
 LsLearning *ls_learning_new (const LsLearnSettings *settings, const LsLearnTask *task,
                              const char *run, const char *policy, guint workers, guint shards,

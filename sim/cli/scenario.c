@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/learning.h"
 #include "config/output.h"
 #include "config/path.h"
 #include "config/tables.h"
@@ -274,41 +275,13 @@ static void read_campaign (LsScenario *scenario) {
     g_clear_pointer (&scenario->campaign, ls_campaign_plan_free);
 }
 
-/* What weighs gradients by their age, where none has any. */
-static void mark_ages (LsScenario *scenario) {
-  static const char *const keys[] = {"learn.lr_by_staleness", "learn.delay_compensation",
-                                     "learn.momentum_correction"};
-  const LsWorkload *workload = scenario->workload;
-  const LsUpdatePolicy *policy = workload->update.active ? workload->update.spec.policy : NULL;
-  const char *correction = ls_config_get_string (scenario->config, keys[2]);
-  gboolean ages = g_str_equal (correction, "asynchrony");
-
-  if (policy != NULL && policy->stale)
-    return;
-  for (guint i = 0; i < (ages ? 3 : 2); i++) {
-    g_autofree char *reason = g_strdup_printf (
-        policy && policy->local ? "update.policy %s sends models, and no gradient grows old"
-                                : "no gradient is older than the model with update.policy %s",
-        policy ? policy->name : "sync");
-
-    ls_config_no_effect (scenario->config, keys[i], reason);
-  }
-}
-
 /* Keys of learning that only some policies use. */
 static void mark_learning (LsScenario *scenario) {
   const LsWorkload *workload = scenario->workload;
-  const char *policy =
-      workload && workload->update.active ? workload->update.spec.policy->name : "";
 
-  if (!workload)
-    return;
-  if (strcmp (policy, "diloco") != 0)
-    ls_config_no_effect (scenario->config, "learn.outer", "only with update.policy diloco");
-  if (!g_str_has_prefix (policy, "easgd"))
-    ls_config_no_effect (scenario->config, "learn.elastic",
-                         "only with update.policy easgd, easgd-sync");
-  mark_ages (scenario);
+  if (workload)
+    ls_learning_mark (scenario->config,
+                      workload->update.active ? workload->update.spec.policy->name : "sync");
 }
 
 /* Slow ranks, numbered over all jobs. Timed workers draw their own times. */

@@ -118,6 +118,12 @@ run 0 check async.yaml lesson.yaml --set learn.loss_scaling.kind=dynamic
 says err "learn.loss_scaling.kind has no effect here; no gradient rounds to 0 in precision.format fp64"
 run 0 check async.yaml lesson.yaml --set learn.loss_scaling.kind=dynamic --set learn.precision=fp16
 empty err
+# A replay follows the policy of its trace, and says what has no effect under it.
+run 0 run "$SOURCE_DIR/tests/cli/effects/valley.yaml" -o valley.db -q
+run 0 learn valley.db --set learn.lr_by_staleness=inverse --set learn.outer.lr=3
+says err "learn.lr_by_staleness has no effect here; update.policy easgd sends models, and no gradient grows old"
+says err "learn.outer has no effect here; only with update.policy diloco"
+
 # Counts in thousands have commas, as in every summary.
 run 0 run "$SOURCE_DIR/tests/cli/effects/lesson.yaml" --set workload.stop.updates=2000 --trace none
 says out "updates         2,000 in"
