@@ -1,14 +1,18 @@
-/* Signal handling, see interrupt.h. A signal handler can reach nothing but a static flag; it is the
- * one mutable static of the program. */
+/* Signal handling, see interrupt.h. A signal handler can reach nothing but static flags; they are the
+ * mutable statics of the program. */
 #include "cli/interrupt.h"
 
 #include <signal.h>
 
 static volatile gint stop_requested; /* an int, hence a sig_atomic_t too */
+static volatile gint somebody_looks; /* at the flag, from the first call that asks for it */
 
+/* Before anybody looks, nothing is under way that needs an end in good order, and nobody would end it. */
 static void on_signal (int number) {
   stop_requested = 1;
   signal (number, SIG_DFL);
+  if (!g_atomic_int_get (&somebody_looks))
+    raise (number);
 }
 
 void ls_interrupt_install (void) {
@@ -29,9 +33,11 @@ void ls_interrupt_install (void) {
 }
 
 gboolean ls_interrupt_requested (void) {
+  g_atomic_int_set (&somebody_looks, 1);
   return stop_requested != 0;
 }
 
 volatile gint *ls_interrupt_flag (void) {
+  g_atomic_int_set (&somebody_looks, 1);
   return &stop_requested;
 }

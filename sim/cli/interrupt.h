@@ -1,7 +1,9 @@
 /* Ctrl-C and broken pipes.
  *
  * The first SIGINT, SIGTERM or SIGHUP sets a flag that long commands look at between events; they then stop
- * in good order and exit with 130. A second one ends the process at once. SIGPIPE is left at its
+ * in good order and exit with 130. A second one ends the process at once, and so does the first while nobody has asked
+ * for the flag yet (a scenario is read from a pipe that nobody writes to, `check` lays out a cluster).
+ * SIGPIPE is left at its
  * default, so that `lockstep query ... | head` ends quietly.
  */
 #pragma once

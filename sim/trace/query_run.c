@@ -90,6 +90,11 @@ LsTraceDatabase *ls_trace_database_open (const char *path, GError **error) {
     g_set_error (error, LS_ERROR, LS_ERROR_IO, "%s: %s", path, g_strerror (saved));
     return NULL;
   }
+  if (!g_file_test (path, G_FILE_TEST_IS_REGULAR)) { /* SQLite would wait for whoever writes */
+    g_set_error (error, LS_ERROR, LS_ERROR_USAGE,
+                 "%s: no file but a pipe or a device; a trace is a database", path);
+    return NULL;
+  }
   g_autoptr (LsTraceDatabase) database = g_new0 (LsTraceDatabase, 1);
   database->path = g_canonicalize_filename (path, NULL);
   int rc = try_open (database, SQLITE_OPEN_READONLY);

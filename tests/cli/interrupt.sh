@@ -81,6 +81,36 @@ status=0
 ) || status=$?
 [ $status -eq 0 ] || fail "a run under nohup exits with $status"
 
+# Before anything looks for signals, they end a command at once: here all wait for a file that nobody writes.
+mkfifo nobody.yaml
+for command in run check "collective all_reduce" validate; do
+  for signal in INT TERM HUP; do
+    # shellcheck disable=SC2086
+    "$LOCKSTEP" $command nobody.yaml >out 2>err &
+    pid=$!
+    sleep 0.3
+    kill "-$signal" $pid
+    tries=0
+    while kill -0 $pid 2>/dev/null && [ $tries -lt 50 ]; do
+      sleep 0.1
+      tries=$((tries + 1))
+    done
+    kill -KILL $pid 2>/dev/null && fail "SIG$signal does not end $command while it reads"
+    status=0
+    wait $pid || status=$?
+    [ $status -gt 128 ] || fail "SIG$signal: $command exits with $status while it reads"
+  done
+done
+rm nobody.yaml
+mkfifo nobody.db
+for command in query explain; do
+  status=0
+  timeout -k 1 20 "$LOCKSTEP" $command nobody.db >out 2>err || status=$?
+  [ $status -lt 3 ] || fail "$command of a pipe exits with $status"
+  says err "nobody.db: no file but a pipe or a device; a trace is a database"
+done
+rm nobody.db
+
 # A campaign of as many events as are allowed, in the middle of a replication.
 cat >years.yaml <<'YAML'
 cluster: {storage: {read: 10 GB/s, write: 5 GB/s, latency: 1 ms, fabric: compute}}
