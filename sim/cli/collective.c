@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "cli/scenario.h"
 #include "net/algorithm.h"
+#include "net/all_pairs.h"
 #include "net/protocol.h"
 
 #define OPERATIONS                                                                       \
@@ -233,12 +234,28 @@ static gboolean read_iterations (LsCli *cli, Task *task, GError **error) {
   return FALSE;
 }
 
+/* A group of more members than pairs of them are laid one by one. */
+static gboolean check_pairs (const LsCluster *cluster, const Task *task, GError **error) {
+  guint most = ls_pairs_most (cluster, task->op, task->descriptor.algorithm, task->job.message);
+
+  if (task->ranks->len <= most)
+    return TRUE;
+  g_set_error (
+      error, LS_ERROR, LS_ERROR_CONFIG,
+      "%s among %u ranks is %.3g messages, which this algorithm, model and routing lay one "
+      "by one; the most is %u ranks (--ranks)",
+      ls_collective_op_name (task->op), task->ranks->len,
+      (double) task->ranks->len * (task->ranks->len - 1.0), most);
+  return FALSE;
+}
+
 static gboolean read_task (LsCli *cli, const LsCluster *cluster, Task *task, GError **error) {
   task->ranks =
       ls_collective_ranks (ls_args_string (cli->args, "ranks"), ls_cluster_n_gpus (cluster), error);
   if (!task->ranks || !read_algorithm (cli, task, error) || !read_protocol (cli, task, error) ||
-      !read_models (cli, task, error) || !read_root (cli, task, error) ||
-      !read_sizes (cli, task, error) || !read_iterations (cli, task, error))
+      !read_models (cli, task, error) || !check_pairs (cluster, task, error) ||
+      !read_root (cli, task, error) || !read_sizes (cli, task, error) ||
+      !read_iterations (cli, task, error))
     return FALSE;
   task->job.cluster = cluster;
   task->job.gpus = (const guint *) (gpointer) task->ranks->data;

@@ -8,12 +8,15 @@
  * barrier is the same with nothing to send (dissemination).
  * source: Thakur, Rabenseifner, Gropp (2005); Bruck et al., IEEE TPDS 8 (1997); Hensgen, Finkel,
  * Manber, IJPP 17 (1988). */
+#include "base/assert.h"
 #include "net/algorithms.h"
+#include "net/all_pairs.h"
 #include "net/protocol.h"
 
 guint ls_parts_exchange (const LsGroupShape *shape, LsCollectiveOp op) {
   switch (op) {
   case LS_COLLECTIVE_ALL_TO_ALLV:
+    LS_REQUIRE (shape->n <= LS_PAIRS_MOST, "all_to_allv of %u", shape->n);
     return shape->n * shape->n;
   case LS_COLLECTIVE_BROADCAST:
   case LS_COLLECTIVE_REDUCE:

@@ -55,6 +55,31 @@ void ls_phase_take (const LsTopology *topology, LsUsages *usages, LsPhaseLoad *p
                                  &phase->link_rate);
 }
 
+guint ls_phases_bottleneck (const LsTopology *topology, const LsUsages *usages) {
+  guint found = LS_NO_NUMBER;
+  double worst = 0;
+  for (guint i = 0; i < usages->n_touched; i++) {
+    guint r = usages->touched[i];
+    const LsNetResource *resource = ls_topology_resource (topology, r);
+    double seconds = usages->amount[r] / resource->per_s;
+    if (resource->kind == LS_RESOURCE_HBM || resource->kind == LS_RESOURCE_HOST_MEMORY)
+      continue;
+    if (seconds > worst || (found != LS_NO_NUMBER && r < found && !(seconds < worst))) {
+      worst = seconds;
+      found = r;
+    }
+  }
+  return found;
+}
+
+void ls_phase_scale (LsPhaseLoad *phase, double scale, guint members) {
+  for (guint i = 0; i < phase->n_amounts; i++)
+    phase->amounts[i].amount /= scale;
+  phase->sent /= scale * members;
+  phase->rate *= scale;
+  phase->link_rate *= scale;
+}
+
 /* --- latencies -------------------------------------------------------------------------------- */
 
 static void add_latency (Derivation *d, LsPhaseLatency latency) {
@@ -167,11 +192,7 @@ static void take (Derivation *d, gboolean launches, gboolean switched, guint rep
                       .flow = flow};
   ls_phase_take (d->shape->topology, d->usages, &next);
   scale = scale > 0 ? scale : 1;
-  for (guint i = 0; i < next.n_amounts; i++)
-    next.amounts[i].amount /= scale;
-  next.sent /= scale * d->shape->n;
-  next.rate *= scale;
-  next.link_rate *= scale;
+  ls_phase_scale (&next, scale, d->shape->n);
   gboolean open = phase != NULL && phase->latencies == NULL && !launches;
   if (open && (flow <= 0 || same_proportion (phase, next.amounts, next.n_amounts))) {
     phase->flow += flow;
@@ -206,24 +227,6 @@ static void derive_apart (Derivation *d, const LsSegment *segment) {
   }
 }
 
-/* The link or trunk that what has been laid fills first; LS_NO_NUMBER: it uses none. */
-static guint bottleneck (const Derivation *d) {
-  guint found = LS_NO_NUMBER;
-  double worst = 0;
-  for (guint i = 0; i < d->usages->n_touched; i++) {
-    guint r = d->usages->touched[i];
-    const LsNetResource *resource = ls_topology_resource (d->shape->topology, r);
-    double seconds = d->usages->amount[r] / resource->per_s;
-    if (resource->kind == LS_RESOURCE_HBM || resource->kind == LS_RESOURCE_HOST_MEMORY)
-      continue;
-    if (seconds > worst || (found != LS_NO_NUMBER && r < found && !(seconds < worst))) {
-      worst = seconds;
-      found = r;
-    }
-  }
-  return found;
-}
-
 /* What a sender with many messages in flight has of the link that they fill first: they share it as one,
  * because switches serve their ports in turn, so that beside 32 senders a flow keeps 1/33, however many
  * messages each of them sends. */
@@ -233,7 +236,7 @@ static double together_scale (Derivation *d, const LsSegment *segment) {
   double sent, received, most = 0;
   for (guint r = 0; r < segment->n_rounds; r++)
     lay_round (d, ls_schedule_round_at (d->schedule, segment->first_round + r), NULL);
-  link = bottleneck (d);
+  link = ls_phases_bottleneck (d->shape->topology, d->usages);
   g_free (ls_usages_take (d->usages, &n, &sent, &received));
   if (link == LS_NO_NUMBER)
     return 0;

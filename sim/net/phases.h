@@ -40,6 +40,10 @@ LsPhaseLoad *ls_phases_new (const LsGroupShape *shape, LsCollectiveOp op,
 void ls_phases_free (LsPhaseLoad *phases, guint n);
 /* For a copy: takes what has been added to `usages` as a phase of one byte of flow per byte. */
 void ls_phase_take (const LsTopology *topology, LsUsages *usages, LsPhaseLoad *phase);
+/* The link or trunk that what has been laid fills first; LS_NO_NUMBER: it uses none. */
+guint ls_phases_bottleneck (const LsTopology *topology, const LsUsages *usages);
+/* From what was laid to what a byte of flow needs: `scale` is the weight of the largest move. */
+void ls_phase_scale (LsPhaseLoad *phase, double scale, guint members);
 /* Rates that amounts per byte of flow allow: `link` of links inside nodes (over PCIe with hop PCIE),
  * returned: of everything. */
 double ls_amounts_rate (const LsTopology *topology, const LsAmount *amounts, guint n,

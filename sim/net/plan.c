@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "base/assert.h"
+#include "net/algorithms.h"
+#include "net/all_pairs.h"
 
 static void plan_free (gpointer data) {
   ls_plan_free (data);
@@ -76,6 +78,17 @@ static gint64 *bounds_new (const LsGroupPlans *plans, const gint64 *splits) {
   return bounds;
 }
 
+static void lay (LsPlan *plan, const LsGroupShape *shape, LsUsages *usages) {
+  if (plan->algorithm != NULL && plan->algorithm->id == LS_ALGORITHM_DIRECT &&
+      ls_all_pairs_apply (shape, plan->op)) {
+    plan->n_phases = 1;
+    plan->phases = ls_all_pairs_new (shape, ls_exchange_window (shape), usages);
+    return;
+  }
+  g_autoptr (LsSchedule) schedule = ls_plan_schedule (plan, shape);
+  plan->phases = ls_phases_new (shape, plan->op, schedule, usages, &plan->n_phases);
+}
+
 /* The plan of an algorithm, made when first asked for. */
 static LsPlan *find_plan (LsGroupPlans *plans, LsUsages *usages, LsCollectiveOp op,
                           const LsAlgorithmRecord *algorithm, const gint64 *splits) {
@@ -92,8 +105,7 @@ static LsPlan *find_plan (LsGroupPlans *plans, LsUsages *usages, LsCollectiveOp 
     LS_REQUIRE (splits != NULL, "an all_to_allv without splits");
     plan->bounds = bounds_new (plans, splits);
   }
-  g_autoptr (LsSchedule) schedule = ls_plan_schedule (plan, plans->shape);
-  plan->phases = ls_phases_new (plans->shape, op, schedule, usages, &plan->n_phases);
+  lay (plan, plans->shape, usages);
   g_ptr_array_add (plans->plans, plan);
   return plan;
 }

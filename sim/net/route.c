@@ -224,6 +224,41 @@ LsHop ls_route_gpus (const LsTopology *topology, LsUsages *usages, guint from, g
   return LS_HOP_NET;
 }
 
+void ls_route_end (const LsTopology *topology, LsUsages *usages, guint gpu, gboolean out,
+                   double amount) {
+  guint node = topology->gpu_node[gpu], set;
+  const LsNicSet *nics = compute_set (topology, node, &set);
+  g_autoptr (GArray) live = ls_route_live_nics (topology, gpu);
+  LS_REQUIRE (nics != NULL && live->len > 0, "GPU %u reaches no fabric", gpu);
+  for (guint i = 0; i < live->len; i++) {
+    guint nic = g_array_index (live, guint, i);
+    ls_route_device_nic (topology, usages, gpu, nics, nic, out, amount / live->len);
+    ls_usages_add (usages, topology->nic[node][set] + 2 * nic + (out ? 0 : 1), amount / live->len);
+  }
+  if (out)
+    usages->sent += amount;
+  else
+    usages->received += amount;
+}
+
+static void join (const Between *between, guint nic_a, guint nic_b, double share, gpointer data) {
+  gboolean reached = ls_route_switches (between->topology, between->usages, sender (between, nic_a),
+                                        receiver (between, nic_b), *(double *) data * share);
+  LS_REQUIRE (reached, "node %u cannot reach node %u", between->node_a, between->node_b);
+}
+
+void ls_route_between_ends (const LsTopology *topology, LsUsages *usages, guint from, guint to,
+                            double amount) {
+  g_autoptr (GArray) nics_a = ls_route_live_nics (topology, from);
+  g_autoptr (GArray) nics_b = ls_route_live_nics (topology, to);
+  Between between;
+  gboolean possible =
+      between_nodes (topology, usages, topology->gpu_node[from], topology->gpu_node[to], &between);
+  LS_REQUIRE (possible && !between.by_rail, "rails between GPUs %u and %u", from, to);
+  each_pair (&between, (const guint *) (gconstpointer) nics_a->data, nics_a->len,
+             (const guint *) (gconstpointer) nics_b->data, nics_b->len, join, &amount);
+}
+
 /* --- looking only ----------------------------------------------------------------------------- */
 
 typedef struct {

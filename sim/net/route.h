@@ -44,6 +44,13 @@ gint64 ls_route_latency_ps (const LsTopology *topology, guint gpu_a, guint gpu_b
 void ls_route_nics (const LsTopology *topology, LsUsages *usages, guint node_a, const guint *from,
                     guint n_from, guint node_b, const guint *to, guint n_to, double amount);
 
+/* The two parts of a flow between nodes under even routing: what it uses from a GPU to the switches of its adapters, or
+ * from there to the GPU, and what it uses between the switches of two GPUs. */
+void ls_route_end (const LsTopology *topology, LsUsages *usages, guint gpu, gboolean out,
+                   double amount);
+void ls_route_between_ends (const LsTopology *topology, LsUsages *usages, guint from, guint to,
+                            double amount);
+
 /* Between a GPU and its host: up (to the host) or down, host memory included. */
 void ls_route_host (const LsTopology *topology, LsUsages *usages, guint gpu, gboolean up,
                     double amount);

@@ -352,6 +352,13 @@ gboolean ls_route_adapters (const LsTopology *topology, LsUsages *usages, LsAdap
   return reached;
 }
 
+gboolean ls_route_switches (const LsTopology *topology, LsUsages *usages, LsAdapter from,
+                            LsAdapter to, double amount) {
+  Flow flow = {.topology = topology, .usages = usages, .from = from, .to = to, .amount = amount};
+  gint64 ignored = 0;
+  return through (&flow, &ignored);
+}
+
 void ls_route_adapter_top (const LsTopology *topology, LsUsages *usages, LsAdapter adapter,
                            gboolean out, double amount) {
   Flow flow = {

@@ -19,6 +19,9 @@ typedef struct {
  * of the slowest path. */
 gboolean ls_route_adapters (const LsTopology *topology, LsUsages *usages, LsAdapter from,
                             LsAdapter to, double amount, gint64 *latency_ps);
+/* The same on one fabric without the adapters: what lies between their switches. */
+gboolean ls_route_switches (const LsTopology *topology, LsUsages *usages, LsAdapter from,
+                            LsAdapter to, double amount);
 /* Between an adapter and what is reached at the top of its fabric (storage): `out` away from the node. */
 void ls_route_adapter_top (const LsTopology *topology, LsUsages *usages, LsAdapter adapter,
                            gboolean out, double amount);

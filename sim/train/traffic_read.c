@@ -2,6 +2,7 @@
 #include "train/traffic.h"
 
 #include "net/algorithm.h"
+#include "net/all_pairs.h"
 #include "train/placement.h"
 #include "train/workload_reader.h"
 
@@ -97,6 +98,22 @@ static void read_groups (LsWorkloadReader *r, LsTraffic *traffic, guint ranks) {
     ls_reader_no_effect (r, M "interleave", "there is one group");
 }
 
+/* A group of more members than pairs of them are laid one by one. */
+static void check_pairs (LsWorkloadReader *r, const LsTraffic *traffic) {
+  guint most;
+
+  if (!r->fine || !ls_collective_is_group (traffic->operation))
+    return;
+  most = ls_pairs_most (r->cluster, traffic->operation, traffic->algorithm, FALSE);
+  if (traffic->group_size > most)
+    ls_reader_fault (r, M "operation",
+                     "%s among %u ranks is %.3g messages, which this algorithm, model and routing "
+                     "lay one by one; the most is %u ranks: form groups (model.group_size), or "
+                     "choose algorithm auto and a switch or a tree with routing spray",
+                     ls_collective_op_name (traffic->operation), traffic->group_size,
+                     (double) traffic->group_size * (traffic->group_size - 1.0), most);
+}
+
 static void read_size (LsWorkloadReader *r, LsTraffic *traffic) {
   if (!ls_reader_has (r, M "operation"))
     ls_reader_fault (r, W "model", "a traffic job needs an operation (model.operation)");
@@ -144,6 +161,7 @@ LsWorkload *ls_traffic_workload_new (LsConfig *config, const LsCluster *cluster,
   workload->gpus = placement->n_gpus;
   workload->layout = ls_layout (1, placement->n_gpus, 1);
   read_groups (&r, traffic, placement->n_gpus);
+  check_pairs (&r, traffic);
   if (r.fine)
     read_pattern (&r, traffic);
   if (!ls_placement_apply (placement, &r) || !r.fine)

@@ -4,6 +4,7 @@
  */
 #include "train/workload_keys.h"
 
+#include "net/all_pairs.h"
 #include "train/distribution_keys.h"
 
 #include "train/traffic.h"
@@ -169,7 +170,7 @@ const LsConfigKey ls_workload_keys[] = {
     {.path = W "parallel.expert",
      .type = LS_CONFIG_INTEGER,
      .minimum = 1,
-     .maximum = 65536,
+     .maximum = LS_PAIRS_MOST,
      .default_text = "1",
      .source = "no split",
      .meaning =

@@ -48,6 +48,16 @@ says err "splits.csv:1:6: error: all sizes together"
 printf '1,2,3\0004\n' >splits.csv
 dgx all_to_allv --ranks 0-3 --splits splits.csv
 says err "splits.csv:1:6: error: this byte is no text"
+# Pairs that are laid one by one are counted before anything is laid (32,768 ranks: an abort for want of memory).
+big() {
+  run 2 collective "$@" topologies/dgx-h100.yaml --set cluster.nodes=1025 --sizes 1M
+  says err "among 8200 ranks is 6.72e+07 messages, which"
+  says err "the most is 8192 ranks"
+}
+big all_to_all --models message
+big all_to_all --algorithm pairwise
+big all_to_all --set cluster.fabrics.compute.routing=ecmp
+big all_reduce --algorithm direct
 STATUS=0
 printf '# one row for all\n0,1,2,3\n' >splits.csv
 dgx all_to_allv --ranks 0-3 --splits splits.csv --models both

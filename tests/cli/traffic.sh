@@ -27,6 +27,21 @@ for algorithm in pairwise auto; do
     fail "beside $algorithm the flow does not keep 1/33: $both; alone $one, twice the size $two"
 done
 
+# An all-to-all over 32,768 ranks, or what it may not be; pair by pair a billion messages were hours and an abort.
+cat >wide.yaml <<'YAML'
+lockstep: 1
+cluster: {nodes: 4096, node: dgx-h100, fabric: {kind: fat-tree, link: 400 Gb/s, leaf_radix: 64}}
+workload: {model: {kind: traffic, operation: all_to_all, size: 640 MB, repeat: 1}}
+YAML
+leaks off
+run 0 run wide.yaml --trace none
+says out "all_to_all of 640 MB in 1 group of 32768"
+for key in cluster.fabrics.compute.routing=rail cluster.fabrics.compute.tuning.model=message workload.model.algorithm=pairwise; do
+  run 2 check wide.yaml --set $key
+  says err "workload.model.operation: all_to_all among 32768 ranks is 1.07e+09 messages, which"
+done
+run 0 check wide.yaml --set cluster.fabrics.compute.routing=rail --set workload.model.group_size=4096
+
 # Fluid and message are within 5 % where bandwidth rules.
 near() {
   # shellcheck disable=SC2086
