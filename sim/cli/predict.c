@@ -25,6 +25,7 @@ static void prediction_free (gpointer data) {
 
   g_free (prediction->row_id);
   g_free (prediction->skipped);
+  g_free (prediction->remark);
   g_free (prediction->scenario);
   g_free (prediction->setting);
   for (guint i = 0; i < LS_N_INPUTS; i++)

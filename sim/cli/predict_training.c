@@ -256,6 +256,22 @@ static void add_quantities (LsPrediction *out, const LsCsv *csv, guint number,
                                     : g_strdup ("nothing measured that is predicted");
 }
 
+/* What of the row was not understood, beside what it was taken for; NULL: nothing. */
+static char *remark_of (const LsTrainingRow *row) {
+  g_autofree char *framework = row->unknown_framework != NULL
+                                   ? g_strdup_printf ("framework '%s' is taken as %s",
+                                                      row->unknown_framework, row->software->name)
+                                   : NULL;
+  g_autofree char *precision = row->unknown_precision != NULL
+                                   ? g_strdup_printf ("precision '%s' is taken as %s",
+                                                      row->unknown_precision, row->compute_format)
+                                   : NULL;
+
+  if (framework != NULL && precision != NULL)
+    return g_strconcat (framework, "; ", precision, NULL);
+  return g_strdup (framework != NULL ? framework : precision);
+}
+
 void ls_predict_training (LsPrediction *out, const LsCsv *csv, guint number,
                           const LsPredictOptions *how) {
   g_autoptr (GError) error = NULL;
@@ -268,6 +284,7 @@ void ls_predict_training (LsPrediction *out, const LsCsv *csv, guint number,
     return;
   }
   out->gpu = row.gpu->name;
+  out->remark = remark_of (&row);
   ls_training_row_inputs (&row, out->inputs);
   settings = settings_of (&row);
   out->scenario = g_strdup (g_array_index (settings, Setting, 0).yaml);

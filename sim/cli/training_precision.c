@@ -4,10 +4,58 @@
 /* NVIDIA's Llama 405B of MLPerf 5.1 on GB300: the table's script is that of 8 bits, but the submission names the one of 4 bits
  * beside it (training_results_v5.1, NVIDIA/benchmarks/llama31_405b/implementations/theia_ngpu512_ngc25.09_nemo/README-*.md:
  * config_GB300_128x4x72xtp2pp8cp2_cg_fp4.sh), as those on GB200 do (tyche, hsg). It leaves TP_COMM_OVERLAP out, which is
- * false in the table's row of its like on GB200. */
+ * false in the table's row of its like on GB200. Of that submission alone, by its layout. */
 gboolean ls_training_runs_in_fp4 (const Reader *reader) {
   return says (reader, "source", "training_results_v5.1") && says (reader, "model", "405b") &&
-         says (reader, "gpu", "gb300");
+         says (reader, "gpu", "gb300") && says (reader, "precision", "fp8") &&
+         g_str_equal (text (reader, "gpus"), "512") && g_str_equal (text (reader, "tp"), "2");
+}
+
+/* Words of the column and the formats that they mean, the first that is in it. The release pages of Megatron-Bridge leave out
+ * the format where it is their default: 8 bits. */
+static const struct {
+  const char *word, *format;
+} words[] = {
+    {"fp4", "nvfp4"},
+    {"mxfp8", "mxfp8"},
+    {"fp8-mx", "mxfp8"},
+    {"fp8", "fp8"},
+    {"float8", "fp8"},
+    {"e4m3", "fp8"},
+    {"default of this release", "fp8"},
+    {"fp16", "fp16"},
+    {"bfloat16", "bf16"},
+    {"bf16", "bf16"},
+    {"float16", "fp16"},
+    {"half", "fp16"},
+    {"tf32", "tf32"},
+    {"fp32", "fp32"},
+    {"float32", "fp32"},
+};
+
+/* Of a row that states none: what its framework's mixed precision is on that accelerator. */
+static const char *unstated_format (const Reader *reader) {
+  const LsAccelerator *gpu = ls_accelerator_for_text (text (reader, "gpu"));
+
+  return gpu != NULL && !ls_accelerator_is_native (gpu, LS_FORMAT_BF16) &&
+                 ls_accelerator_is_native (gpu, LS_FORMAT_FP16)
+             ? "fp16"
+             : "bf16";
+}
+
+static const char *format_of (const Reader *reader, const char **unknown) {
+  const char *field = text (reader, "precision");
+
+  if (ls_training_runs_in_fp4 (reader))
+    return "nvfp4";
+  for (guint i = 0; i < G_N_ELEMENTS (words); i++)
+    if (says (reader, "precision", words[i].word))
+      return words[i].format;
+  if (*field != '\0' && !says (reader, "precision", "not stated") &&
+      !says (reader, "precision", "not found") && !says (reader, "precision", "mixed") &&
+      !says (reader, "precision", "amp"))
+    *unknown = field;
+  return unstated_format (reader);
 }
 
 /* Attention in 8 bits: a script that says how its scales are found sets FP8_DPA (config_common_fp8attn.sh of MLPerf 5.1), and
@@ -24,17 +72,7 @@ static gboolean attends_narrow (const Reader *reader, const LsTrainingRow *row) 
 }
 
 void ls_training_read_precision (const Reader *reader, LsTrainingRow *out) {
-  /* The release pages of Megatron-Bridge leave out the format where it is their default: 8 bits. */
-  gboolean unsaid = says (reader, "precision", "default of this release");
-
-  out->compute_format =
-      says (reader, "precision", "fp4") || ls_training_runs_in_fp4 (reader) ? "nvfp4"
-      : says (reader, "precision", "mxfp8")                                 ? "mxfp8"
-      : says (reader, "precision", "fp8-mx")                                ? "mxfp8"
-      : says (reader, "precision", "fp8") || says (reader, "precision", "float8") || unsaid ? "fp8"
-      : says (reader, "precision", "fp16")                                                  ? "fp16"
-      : says (reader, "precision", "fp32") && !says (reader, "precision", "bf16")           ? "fp32"
-                                                                                  : "bf16";
+  out->compute_format = format_of (reader, &out->unknown_precision);
   /* torchao finds scales from the tensor itself, one for it or one per row, and then e4m3 both ways.
    * source: torchao/float8/config.py, Float8LinearConfig. */
   if (of_torchtitan (reader) && g_str_equal (out->compute_format, "fp8"))

@@ -32,12 +32,24 @@ static inline gboolean of_torchtitan (const Reader *reader) {
   return says (reader, framework (reader), "torchtitan");
 }
 
+/* NVIDIA's implementation of an MLPerf benchmark on NVIDIA's accelerators, whatever the submission calls its containers ("NGC
+ * MXNet 23.04, NGC PyTorch 23.04", "CUDA 12.0"), unless it says that it is another. */
+static inline gboolean of_nvidia_mlperf (const Reader *reader) {
+  const LsAccelerator *gpu = ls_accelerator_for_text (text (reader, "gpu"));
+
+  return says (reader, "model", "mlperf") && gpu != NULL && g_str_equal (gpu->vendor, "NVIDIA") &&
+         !says (reader, framework (reader), "deepspeed") &&
+         !says (reader, framework (reader), "maxtext") &&
+         !says (reader, framework (reader), "torchtitan");
+}
+
 static inline gboolean of_nemo (const Reader *reader) {
-  if (says (reader, "model", "lora") && says (reader, "model", "mlperf"))
-    return TRUE; /* NVIDIA's implementation on NVIDIA's accelerators, whatever the container is called */
-  /* MLPerf's submissions name the container of the framework: "PyTorch NVIDIA Release 25.09". */
+  /* MLPerf's submissions name the container of the framework: "PyTorch NVIDIA Release 25.09". AMD's implementation of
+   * adapters is a port of NVIDIA's. */
   return says (reader, framework (reader), "nemo") || says (reader, framework (reader), "bridge") ||
-         says (reader, framework (reader), "nvidia");
+         says (reader, framework (reader), "nvidia") || of_nvidia_mlperf (reader) ||
+         (says (reader, "model", "lora") && says (reader, "model", "mlperf") &&
+          !says (reader, framework (reader), "deepspeed"));
 }
 
 /* Formats and scaling of products, gradients and attention. */

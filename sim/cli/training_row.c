@@ -113,7 +113,6 @@ static gboolean integer (const Reader *reader, const char *column, gint64 least,
   return TRUE;
 }
 
-#define NVL72_GPUS 72
 #define NVL72_TRAY 4
 /* Letters of a name that no other word has in it. */
 #define LEAST_NAME 8
@@ -138,9 +137,18 @@ static gboolean on_infiniband (const Reader *reader) {
   return FALSE;
 }
 
-/* The node preset with that GPU and count whose adapters the fabric names, else are nearest to the stated rate per GPU,
- * and of the stated kind; the first of equals, so catalogue order decides when no rate is stated. */
-static const LsNode *find_node (const LsTrainingRow *row, const char *fabric, gboolean infiniband) {
+/* Has the node as many accelerators as the row says? Or, of a part of a node, more, on links of their own each: four H100
+ * of eight. */
+static gboolean has_count (const LsNode *node, gint64 gpus, gboolean part) {
+  if (part)
+    return node->gpus > gpus && node->joint != LS_JOINT_CUBE_MESH && node->joint != LS_JOINT_TORUS;
+  return node->gpus == gpus || node->gpus == LS_NVL72_GPUS;
+}
+
+/* The node preset with that GPU and count (or of more, @part) whose adapters the fabric names, else are nearest to the stated
+ * rate per GPU, and of the stated kind; the first of equals, so catalogue order decides when no rate is stated. */
+static const LsNode *find_node (const LsTrainingRow *row, const char *fabric, gboolean infiniband,
+                                gboolean part) {
   g_autofree char *lower = g_ascii_strdown (fabric, -1);
   const LsNode *best = NULL;
   double best_gap = G_MAXDOUBLE;
@@ -153,8 +161,7 @@ static const LsNode *find_node (const LsTrainingRow *row, const char *fabric, gb
                  : row->nic_gbit_s > 0 ? fabs (gbit_s - row->nic_gbit_s)
                                        : 0;
 
-    if (!g_str_equal (node->gpu, row->gpu->name) ||
-        (node->gpus != row->gpus_per_node && node->gpus != NVL72_GPUS) ||
+    if (!g_str_equal (node->gpu, row->gpu->name) || !has_count (node, row->gpus_per_node, part) ||
         (infiniband && (nic == NULL || !g_str_has_prefix (nic->name, "cx"))))
       continue;
     if (gap < best_gap) {
@@ -186,8 +193,9 @@ static void widen_to_domain (const Reader *reader, LsTrainingRow *out) {
   gint64 domain = 0;
 
   for (guint i = 0; i < ls_node_count (); i++)
-    if (g_str_equal (ls_node_get (i)->gpu, out->gpu->name) && ls_node_get (i)->gpus == NVL72_GPUS)
-      domain = NVL72_GPUS;
+    if (g_str_equal (ls_node_get (i)->gpu, out->gpu->name) &&
+        ls_node_get (i)->gpus == LS_NVL72_GPUS)
+      domain = LS_NVL72_GPUS;
   if (domain == 0 || out->gpus_per_node != NVL72_TRAY ||
       !(says (reader, "intra_node", "nvl72") || says (reader, "gpu", "nvl72") ||
         says (reader, "intra_node", "nvlink")))
@@ -228,7 +236,10 @@ static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError 
   widen_to_domain (reader, out);
   if (out->gpus_per_node != stated_gpus)
     out->nics = 0;
-  out->node = find_node (out, text (reader, "fabric"), on_infiniband (reader));
+  /* Whole nodes before parts, and of either those of the kind of network before others. */
+  for (guint i = 0; i < 4 && !out->node; i++)
+    out->node =
+        find_node (out, text (reader, "fabric"), i % 2 == 0 && on_infiniband (reader), i >= 2);
   if (!out->node)
     return skip (error, "no node preset has %d of %s", (int) out->gpus_per_node, out->gpu->name);
   if (out->gpus > out->gpus_per_node && out->gpus % out->gpus_per_node != 0)
@@ -238,6 +249,9 @@ static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError 
                      text (reader, "other_config"),
                      dated_by_source (reader) ? text (reader, "source") : "", NULL);
   out->software = ls_software_for_framework (words);
+  if (g_str_equal (out->software->name, "generic") && *text (reader, "framework") != '\0' &&
+      !says (reader, "framework", "generic"))
+    out->unknown_framework = text (reader, "framework");
   return TRUE;
 }
 
@@ -481,6 +495,9 @@ static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **
     return skip (error, "dp x tp x pp x cp is not the number of GPUs");
   if (out->heads % out->tp != 0)
     return skip (error, "tp does not divide the heads");
+  /* Heads that cannot be dealt out leave the ring (Megatron-Core's p2p, its default). */
+  if (out->kv_heads % (out->tp * out->cp) != 0 || out->heads % (out->tp * out->cp) != 0)
+    out->exchanges_heads = FALSE;
   /* The first and the last stage may hold the embedding and the head alone. */
   if (out->layers < out->pp ||
       (out->virtual_stages > 1 && out->layers + 2 < out->pp * out->virtual_stages))

@@ -24,6 +24,9 @@ G_BEGIN_DECLS
   X (SIX_N, "6 N + 12 L d s per token, N with embeddings")                                      \
   X (EIGHT_N, "8 N per token: counts one recomputed forward, no attention")
 
+/* Accelerators of a rack that is one NVLink domain. */
+#define LS_NVL72_GPUS 72
+
 typedef enum {
 #define LS_FLOPS_DEF_ID(id, meaning) LS_FLOPS_##id,
   LS_FLOPS_DEFS (LS_FLOPS_DEF_ID)
@@ -39,8 +42,10 @@ typedef struct {
   const LsNode *node;
   const LsSoftware *software;
   const char *release; /* of the software, as the row states it (cli/release.h); "": not stated */
-  double nic_gbit_s;   /* per GPU; 0 not stated */
-  gint64 nics;         /* adapters of a node; 0: not stated, as the node preset's */
+  /* What the row says and the reader does not know, as it stands there; NULL: nothing. The table's, as long as that lives. */
+  const char *unknown_framework, *unknown_precision;
+  double nic_gbit_s; /* per GPU; 0 not stated */
+  gint64 nics;       /* adapters of a node; 0: not stated, as the node preset's */
   gint64 gpus, gpus_per_node;
   gint64 layers, hidden, heads, kv_heads, ffn, vocab, seq;
   /* A published model whose name gives what columns leave out; or NULL */

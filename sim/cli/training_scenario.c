@@ -25,6 +25,24 @@ double ls_training_row_flops (const LsTrainingRow *row, const LsWorkload *worklo
   return ls_workload_model_flops (workload);
 }
 
+/* Adapters as the row states them; else, of a node with fewer accelerators than its preset, as many for each. */
+static void append_adapters (GString *yaml, const LsTrainingRow *row) {
+  const gint64 nics = row->node->nics, gpus = row->node->gpus;
+  const gboolean part = row->gpus_per_node < gpus && gpus != LS_NVL72_GPUS;
+  const gint64 share = part ? MAX (1, nics * row->gpus_per_node / gpus) : nics;
+  const gint64 count = row->nics > 0 ? row->nics : share;
+  const double rated_gpus = (double) (row->nics > 0 || part ? row->gpus_per_node : gpus);
+
+  if (count == 0 || (!part && row->nic_gbit_s <= 0))
+    return;
+  g_string_append (yaml, "        nics: {compute: {");
+  if (row->nics > 0 || part)
+    g_string_append_printf (yaml, "count: %d%s", (int) count, row->nic_gbit_s > 0 ? ", " : "");
+  if (row->nic_gbit_s > 0)
+    g_string_append_printf (yaml, "rate: %.6g Gb/s", row->nic_gbit_s * rated_gpus / (double) count);
+  g_string_append (yaml, "}}\n");
+}
+
 static void append_cluster (GString *yaml, const LsTrainingRow *row) {
   gint64 per_node = MIN (row->gpus, row->gpus_per_node);
 
@@ -33,13 +51,7 @@ static void append_cluster (GString *yaml, const LsTrainingRow *row) {
       (int) (row->gpus / per_node), row->node->name);
   if (per_node != row->node->gpus)
     g_string_append_printf (yaml, "        gpus: %d\n", (int) per_node);
-  if (row->nics > 0)
-    g_string_append_printf (yaml, "        nics: {compute: {count: %d, rate: %.6g Gb/s}}\n",
-                            (int) row->nics,
-                            row->nic_gbit_s * (double) row->gpus_per_node / (double) row->nics);
-  else if (row->nic_gbit_s > 0 && row->node->nics > 0)
-    g_string_append_printf (yaml, "        nics: {compute: {rate: %.6g Gb/s}}\n",
-                            row->nic_gbit_s * (double) row->node->gpus / (double) row->node->nics);
+  append_adapters (yaml, row);
 }
 
 static void append_lora (GString *yaml, const LsTrainingRow *row) {

@@ -112,6 +112,29 @@ static void note_too_large (LsCli *cli, const LsPredictionTable *table) {
         ids->str, n > TOO_LARGE_SHOWN ? ", ..." : "");
 }
 
+static guint rows_remarked (const LsPredictionTable *table, const char *remark) {
+  guint n = 0;
+
+  for (guint i = 0; i < table->rows->len; i++)
+    n += g_strcmp0 (((LsPrediction *) table->rows->pdata[i])->remark, remark) == 0;
+  return n;
+}
+
+/* What rows say and the reader does not know: each remark once, with its rows' number. */
+static void note_remarks (LsCli *cli, const LsPredictionTable *table) {
+  g_autoptr (GHashTable) said = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint i = 0; i < table->rows->len; i++) {
+    const LsPrediction *row = table->rows->pdata[i];
+
+    if (row->remark != NULL && g_hash_table_add (said, row->remark)) {
+      const guint n = rows_remarked (table, row->remark);
+
+      ls_cli_note (cli, "  not known: %s (%u row%s)", row->remark, n, n == 1 ? "" : "s");
+    }
+  }
+}
+
 static void note_summary (LsCli *cli, const LsPredictionTable *table) {
   g_autoptr (GArray) summaries = ls_prediction_summaries (table);
   guint skipped = skipped_rows (table);
@@ -119,6 +142,7 @@ static void note_summary (LsCli *cli, const LsPredictionTable *table) {
   ls_cli_note (cli, "%s: %u row%s, %u skipped", table->file, table->rows->len,
                table->rows->len == 1 ? "" : "s", skipped);
   note_too_large (cli, table);
+  note_remarks (cli, table);
   for (guint i = 0; i < summaries->len; i++) {
     const LsPredictionSummary *s = &g_array_index (summaries, LsPredictionSummary, i);
 
@@ -224,6 +248,8 @@ static void json_row (LsJson *json, const LsPrediction *row) {
     ls_json_string (json, "skipped", row->skipped);
   else if (row->gpu && row->inputs[0])
     ls_json_boolean (json, "fits", !row->too_large);
+  if (row->remark != NULL)
+    ls_json_string (json, "remark", row->remark);
   for (guint k = 0; k < row->n; k++) {
     const LsPredicted *q = &row->quantities[k];
 

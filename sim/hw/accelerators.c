@@ -26,7 +26,8 @@ const LsAccelerator *ls_accelerator_find (const char *name, GError **error) {
 static const LsAccelerator *find_words (char *owned) {
   g_autofree char *text = owned;
   char *start = g_strstrip (text);
-  static const char *const vendors[] = {"nvidia ", "amd ", "google "};
+  static const char *const vendors[] = {"nvidia ", "amd ",     "google ",   "intel ", "habana ",
+                                        "tesla ",  "geforce ", "instinct ", "dgx ",   "hgx "};
   for (guint i = 0; i < G_N_ELEMENTS (vendors); i++)
     if (g_ascii_strncasecmp (start, vendors[i], strlen (vendors[i])) == 0)
       start += strlen (vendors[i]);
@@ -43,9 +44,23 @@ static const LsAccelerator *find_words (char *owned) {
   return NULL;
 }
 
-const LsAccelerator *ls_accelerator_for_text (const char *text) {
-  if (text == NULL)
-    return NULL;
+/* A product of the same chip on another card: where the text says PCIe or NVL, and not SXM, and its first words name the SXM
+ * module ("A100 80GB PCIe"), the card's row, or none ("H200-NVL-141GB"). */
+static const LsAccelerator *as_card (const LsAccelerator *row, const char *text) {
+  g_autofree char *folded = g_ascii_strdown (text, -1);
+  const gboolean pcie = strstr (folded, "pcie") != NULL;
+  const char *nvl = strstr (folded, "nvl"), *module = strstr (row->name, "-sxm");
+
+  if (module == NULL || strstr (folded, "sxm") != NULL ||
+      !(pcie || (nvl != NULL && !g_ascii_isalnum (nvl[strlen ("nvl")]))))
+    return row;
+  g_auto (GStrv) parts = g_strsplit (row->name, "-sxm", 2);
+  g_autofree char *card = g_strconcat (parts[0], pcie ? "-pcie" : "-nvl", parts[1], NULL);
+  const int found = ls_catalogue_row (&ls_gpu_catalogue, card);
+  return found < 0 ? NULL : &ls_accelerator_rows[found];
+}
+
+static const LsAccelerator *find_text (const char *text) {
   const char *open = strchr (text, '(');
   const LsAccelerator *row =
       find_words (open != NULL ? g_strndup (text, (gsize) (open - text)) : g_strdup (text));
@@ -54,6 +69,16 @@ const LsAccelerator *ls_accelerator_for_text (const char *text) {
   const char *close = strchr (open, ')');
   return find_words (
       g_strndup (open + 1, close != NULL ? (gsize) (close - open - 1) : strlen (open + 1)));
+}
+
+const LsAccelerator *ls_accelerator_for_text (const char *text) {
+  if (text == NULL)
+    return NULL;
+  /* "Intel(R) Gaudi(R) 2" */
+  g_auto (GStrv) parts = g_strsplit (text, "(R)", -1);
+  g_autofree char *plain = g_strjoinv ("", parts);
+  const LsAccelerator *row = find_text (plain);
+  return row != NULL ? as_card (row, plain) : NULL;
 }
 
 gboolean ls_accelerator_is_native (const LsAccelerator *accelerator, LsFormat format) {

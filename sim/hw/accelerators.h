@@ -68,7 +68,8 @@ const LsAccelerator *ls_accelerator_find (const char *name, GError **error);
 
 /* Finds the row that a free text of a table of measurements means: "NVIDIA H100-SXM5-80GB", "A100-SXM-40GB
  * (DGX-A100)", "NVIDIA Blackwell GPU (B200-SXM-180GB)". Tries the text before and inside parentheses,
- * without the vendor, with last words dropped. NULL when none of that is a name. */
+ * without the vendor, with last words dropped; "PCIe" and "NVL" among them keep their meaning. NULL when none of that is a
+ * name. */
 const LsAccelerator *ls_accelerator_for_text (const char *text);
 
 /* TRUE when the matrix units compute in this format. */

@@ -297,7 +297,7 @@ const LsConfigKey ls_cluster_keys[] = {
      .minimum = 1,
      .maximum = 1024,
      .meaning = "sets of leaf switches; adapter k of each node is on rail k modulo rails; "
-                "default: one per adapter",
+                "default: one per adapter, fewer where a pod would not hold a leaf switch of each",
      .when = "only with kind fat-tree"},
     {.path = FABRIC ".rail_only",
      .type = LS_CONFIG_BOOLEAN,

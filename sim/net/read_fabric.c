@@ -202,6 +202,30 @@ static void check_tiers (LsClusterReader *reader, const char *base, guint f,
                          leaves, pods, fabric->spine_radix, fabric->spine_radix));
 }
 
+/* Rails where none are stated: one for each adapter of a node, or, where a pod cannot hold a leaf switch of each (a rack with
+ * 72 adapters, and more racks than two tiers join), the most that deal the adapters out evenly and that it can hold: then a
+ * rack plugs several adapters into each leaf switch. source: ASSUMED; NVIDIA's DGX GB200 SuperPOD has four rails, 18 adapters of
+ * a rack in each (its reference architecture; recalled). */
+static guint default_rails (LsClusterReader *reader, guint f, const LsFabricSpec *fabric,
+                            guint adapters) {
+  const double down =
+      fabric->leaf_radix * fabric->oversubscription / (1 + fabric->oversubscription);
+  const double share = fabric->spine_oversubscription / (1 + fabric->spine_oversubscription);
+  const guint per_pod = (guint) MAX (1, fabric->spine_radix * share + 1e-9);
+  LsFabricSpec tried = *fabric;
+
+  tried.rails = MAX (1, adapters);
+  if (fabric->rail_only || tried.rails <= per_pod || fabric->tiers == 2 || down < 1)
+    return tried.rails;
+  const guint blocks = count_blocks (reader, f, &tried, (guint) (down + 1e-9));
+  if (blocks < 2 || blocks * tried.rails <= fabric->spine_radix)
+    return tried.rails;
+  for (guint rails = per_pod; rails > 1; rails--)
+    if (adapters % rails == 0 && adapters / rails <= down)
+      return rails;
+  return tried.rails;
+}
+
 static void check_tree (LsClusterReader *reader, const char *base, guint f, LsFabricSpec *fabric,
                         const Plugged *plugged) {
   if (fabric->rails > plugged->most_adapters && plugged->most_adapters > 0)
@@ -211,7 +235,7 @@ static void check_tree (LsClusterReader *reader, const char *base, guint f, LsFa
                          "rails as adapters",
                          fabric->rails, plugged->most_adapters));
   if (fabric->rails == 0)
-    fabric->rails = MAX (1, plugged->most_adapters);
+    fabric->rails = default_rails (reader, f, fabric, plugged->most_adapters);
   double down = fabric->leaf_radix * fabric->oversubscription / (1 + fabric->oversubscription);
   guint per_node = (plugged->most_adapters + fabric->rails - 1) / fabric->rails;
   if (per_node > down)

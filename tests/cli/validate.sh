@@ -397,6 +397,56 @@ cut -d, -f1-4,8- named.csv >short.csv
 run 0 validate short.csv --row mixed
 says out "short.csv,mixed,step_time_s,1,"
 
+# What a row says and nobody knows is named, with what it was taken for; a row that says nothing of its format has the
+# accelerator's 16 bits; part of a node has its share of adapters; a card is no module.
+cat >said.csv <<'CSV'
+row_id,gpu,gpus,gpus_per_node,layers,hidden,heads,seq,tp,pp,global_batch,micro_batch,recompute,framework,precision,step_time_s
+words,H100-SXM-80GB,8,8,4,1024,16,1024,1,1,64,2,none,Homegrown 3,int7,0.1
+again,H100-SXM-80GB,8,8,4,1024,16,1024,1,1,32,2,none,Homegrown 3,int7,0.1
+silent,V100-SXM2-32GB,8,8,4,1024,16,1024,1,1,64,2,none,Megatron-LM 2021,,0.1
+half,H100-SXM-80GB,16,4,4,1024,16,1024,1,1,64,2,none,Megatron-LM 2021,float16,0.1
+long,A100-SXM-80GB,8,8,4,1024,16,1024,1,1,64,2,none,Megatron-LM 2021,bfloat16,0.1
+card,NVIDIA H200-NVL-141GB,8,8,4,1024,16,1024,1,1,64,2,none,Megatron-LM 2021,bf16,0.1
+CSV
+run 0 validate said.csv
+says err "not known: framework 'Homegrown 3' is taken as generic; precision 'int7' is taken as bf16 (2 rows)"
+[ "$(grep -c "not known" err)" = 1 ] || fail "known words are not known: $(grep "not known" err)"
+says out "gpu 'NVIDIA H200-NVL-141GB' is not in the catalogue"
+run 0 validate said.csv --row words --json
+says out '"remark": "framework '
+run 0 validate said.csv --row silent --scenario
+says out "precision: fp16"
+run 0 validate said.csv --row half --scenario
+says out "precision: fp16"
+says out "gpus: 4"
+says out "nics: {compute: {count: 4}}"
+run 0 validate said.csv --row long --scenario
+says out "precision: bf16"
+
+# MLPerf's submissions name their containers in many ways; on NVIDIA's accelerators they run one implementation. Adapters
+# whose heads cannot be dealt out go round a ring. One submission of round 5.1 ran in 4 bits, and no other row is read so.
+cat >mlperf.csv <<'CSV'
+row_id,source,model,gpu,gpus,gpus_per_node,intra_node,layers,hidden,heads,kv_heads,ffn,ffn_act,vocab,seq,tp,pp,cp,global_batch,micro_batch,precision,framework,step_time_s
+named,training_results_v4.1,GPT-3 175B (MLPerf),NVIDIA H100-SXM5-80GB,512,8,,96,12288,96,,,,51200,2048,4,8,1,256,1,fp8,NVIDIA NeMo Framework Release 24.09,1
+plain,training_results_v4.1,GPT-3 175B (MLPerf),NVIDIA H100-SXM5-80GB,512,8,,96,12288,96,,,,51200,2048,4,8,1,256,1,fp8,"NGC MXNet 24.04, NGC Pytorch 24.04",1
+other,training_results_v4.1,GPT-3 175B (MLPerf),TPU-v5p,512,4,,96,12288,96,,,,51200,2048,8,1,1,512,1,fp8,maxtext,1
+dealt,training_results_v4.0,Llama-2-70B LoRA rank16 (MLPerf),NVIDIA H100-SXM5-80GB,64,8,,80,8192,64,8,28672,SwiGLU,32000,8192,4,1,2,8,1,fp8,PyTorch,1
+ring,training_results_v4.0,Llama-2-70B LoRA rank16 (MLPerf),NVIDIA H100-SXM5-80GB,1024,8,,80,8192,64,8,28672,SwiGLU,32000,8192,4,1,4,64,1,fp8,PyTorch,1
+four,training_results_v5.1,Llama-3.1-405B (MLPerf),NVIDIA Blackwell Ultra GPU (GB300),512,4,NVLINK,126,16384,128,8,53248,SwiGLU,128256,8192,2,8,2,1152,1,fp8,NVIDIA NeMo Framework Release 25.09,1
+eight,training_results_v5.1,Llama-3.1-405B (MLPerf),NVIDIA Blackwell Ultra GPU (GB300),256,4,NVLINK,126,16384,128,8,53248,SwiGLU,128256,8192,4,8,1,1152,1,fp8,NVIDIA NeMo Framework Release 25.09,1
+wide,training_results_v5.1,Llama-3.1-405B (MLPerf),NVIDIA Blackwell Ultra GPU (GB300),512,4,NVLINK,126,16384,128,8,53248,SwiGLU,128256,8192,2,8,2,1152,1,bf16,NVIDIA NeMo Framework Release 25.09,1
+CSV
+run 0 validate mlperf.csv --scenario
+awk '/^# /{n = $3} {print > (n ".yaml")}' out
+sed 1d named.yaml >named.text
+sed 1d plain.yaml | cmp -s - named.text || fail "one run under two names of its containers: $(sed 1d plain.yaml | diff named.text -)"
+grep -q "software: megatron-bridge" named.yaml || fail "NVIDIA's MLPerf runs as: $(grep software named.yaml)"
+grep -q "software: generic" other.yaml || fail "MaxText runs as: $(grep software other.yaml)"
+grep -q "context: 2, context_kind: all-to-all" dealt.yaml || fail "adapters' heads: $(grep parallel dealt.yaml)"
+grep -q "context: 4}" ring.yaml || fail "2 key heads for 4 ranks: $(grep parallel ring.yaml)"
+grep -q "nvfp4" four.yaml || fail "the submission in 4 bits: $(grep precision four.yaml)"
+! grep -q "nvfp4" eight.yaml wide.yaml || fail "read as 4 bits: $(grep precision eight.yaml wide.yaml)"
+
 run 2 validate nowhere.csv
 printf 'x,y\n1,2\n' >other.csv
 run 2 validate other.csv

@@ -264,6 +264,17 @@ START_TEST (free_text) {
                {"GB300 NVL72", "gb300-288gb"},
                {"MI300X (RCCL)", "mi300x-192gb"},
                {"V100 (8-GPU node)", "v100-sxm-32gb"},
+               {"AMD Instinct MI325X 256GB HBM3E DLC", "mi325x-256gb"},
+               {"Habana Gaudi2", "gaudi2-96gb"},
+               {"Intel(R) Gaudi(R) 2 AI Accelerator", "gaudi2-96gb"},
+               {"TPU-trillium", "tpu-v6e"},
+               {"NVIDIA DGX A100 80GB", "a100-sxm-80gb"},
+               {"NVIDIA H100-SXM5-96GB", "h100-sxm-96gb"},
+               /* the card and not the module of the same chip */
+               {"NVIDIA A100 80GB PCIe", "a100-pcie-80gb"},
+               {"A100 80GB (PCIe)", "a100-pcie-80gb"},
+               {"H100 NVL Tensor Core GPU (PCIe)", "h100-nvl-94gb"},
+               {"A100-SXM-40GB (PCIe 4 hosts)", "a100-sxm-40gb"},
                {"TPU v4", "tpu-v4"}};
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     const LsAccelerator *row = ls_accelerator_for_text (cases[i].text);
@@ -272,6 +283,7 @@ START_TEST (free_text) {
   }
   ck_assert_ptr_null (ls_accelerator_for_text ("NVIDIA"));
   ck_assert_ptr_null (ls_accelerator_for_text ("a box (of chips)"));
+  ck_assert_ptr_null (ls_accelerator_for_text ("NVIDIA H200-NVL-141GB"));
   ck_assert_ptr_null (ls_accelerator_for_text (""));
   ck_assert_ptr_null (ls_accelerator_for_text (NULL));
 }

@@ -100,6 +100,20 @@ START_TEST (short_form) {
 }
 END_TEST
 
+/* 72 adapters of a rack, and switches of 64 ports: up to 32 racks are under one leaf switch of each of 72 rails; more need
+ * pods, and a pod of 32 leaf switches holds no rail of each: then 24 rails, of three adapters of a rack each. */
+START_TEST (racks_of_many_adapters) {
+  const struct { guint racks, rails; } cases[] = {{1, 72}, {32, 72}, {33, 24}, {80, 24}};
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *text =
+        g_strdup_printf ("cluster: {nodes: %u, node: gb200-nvl72}", cases[i].racks);
+    Bench bench = read_cluster (NULL, text, NULL);
+    ck_assert_uint_eq (ls_cluster_fabric (good (&bench), 0)->rails, cases[i].rails);
+    finish (&bench);
+  }
+}
+END_TEST
+
 /* Keys over a preset, and a node from nothing. */
 START_TEST (keys_over_presets) {
   Bench bench =
@@ -279,6 +293,7 @@ int main (void) {
   tcase_add_test (tests, shipped_topologies);
   tcase_add_test (tests, nodes_can_be_overridden);
   tcase_add_test (tests, short_form);
+  tcase_add_test (tests, racks_of_many_adapters);
   tcase_add_test (tests, keys_over_presets);
   tcase_add_test (tests, faults);
   tcase_add_test (tests, keys_without_effect);
