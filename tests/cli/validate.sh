@@ -447,6 +447,14 @@ grep -q "context: 4}" ring.yaml || fail "2 key heads for 4 ranks: $(grep paralle
 grep -q "nvfp4" four.yaml || fail "the submission in 4 bits: $(grep precision four.yaml)"
 ! grep -q "nvfp4" eight.yaml wide.yaml || fail "read as 4 bits: $(grep precision eight.yaml wide.yaml)"
 
+# A fabric that no node of the catalogue has with these accelerators: the node is that of the accelerators.
+cat >amd.csv <<'CSV'
+row_id,gpu,gpus,gpus_per_node,intra_node,inter_node,layers,hidden,heads,seq,tp,pp,global_batch,micro_batch,recompute,framework,precision,step_time_s
+ndr,MI300X,16,8,Infinity Fabric,8x400 Gb/s NDR,4,1024,16,1024,1,1,64,2,none,Megatron-LM 2024,bf16,0.1
+CSV
+run 0 validate amd.csv --row ndr --scenario
+says out "preset: mi300x-node"
+
 run 2 validate nowhere.csv
 printf 'x,y\n1,2\n' >other.csv
 run 2 validate other.csv
