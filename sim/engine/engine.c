@@ -12,7 +12,8 @@
 #include "engine/engine_private.h"
 #include "engine/holding.h"
 
-#define STOP_CHECK_EVENTS 256u
+/* Between two looks at who wants it to stop, and at who watches. */
+#define LOOK_EVENTS 256u
 
 static void clear_rank (gpointer data) {
   LsRankState *state = data;
@@ -472,7 +473,22 @@ static gboolean fail_too_long (const LsEngine *e, GError **error) {
   return FALSE;
 }
 
-static gboolean run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GError **error) {
+/* Counted in events: what is simulated, and how, is the same on a machine of any speed. */
+static gboolean look_around (LsEngine *e, const volatile gint *stop, GError **error) {
+  if (e->n_events < e->next_look)
+    return TRUE;
+  e->next_look = e->n_events + LOOK_EVENTS;
+  if (e->watch != NULL)
+    e->watch (e->watch_self, e);
+  if (stop == NULL || !g_atomic_int_get (stop))
+    return TRUE;
+  g_set_error (error, LS_ERROR, LS_ERROR_INTERRUPTED, "interrupted at %.6f s of simulated time",
+               ls_time_s_from_ps (e->now_ps));
+  return FALSE;
+}
+
+static gboolean run (LsEngine *e, gint64 until_ps, gboolean programs, const volatile gint *stop,
+                     GError **error) {
   if (!e->started)
     ls_executor_start (e);
   e->started = TRUE;
@@ -496,23 +512,29 @@ static gboolean run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GE
         ls_executor_drain (e);
     } while (!ls_event_queue_is_empty (e->queue) && ls_event_queue_peek_time (e->queue) == time_ps);
     settle (e);
-    if (e->halted)
+    if (e->halted || (programs && e->n_open == 0))
       return TRUE;
-    if (stop && e->n_events % STOP_CHECK_EVENTS < 4 && g_atomic_int_get (stop)) {
-      g_set_error (error, LS_ERROR, LS_ERROR_INTERRUPTED, "interrupted at %.6f s of simulated time",
-                   ls_time_s_from_ps (e->now_ps));
+    if (!look_around (e, stop, error))
       return FALSE;
-    }
   }
   return finish (e, error);
 }
 
-gboolean ls_engine_run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GError **error) {
+static gboolean run_and_dissolve (LsEngine *e, gint64 until_ps, gboolean programs,
+                                  const volatile gint *stop, GError **error) {
   LS_REQUIRE (!e->running, "the engine is running already");
   e->running = TRUE;
   e->halted = FALSE;
-  gboolean good = run (e, until_ps, stop, error);
+  gboolean good = run (e, until_ps, programs, stop, error);
   ls_convoys_dissolve (e);
   e->running = FALSE;
   return good;
+}
+
+gboolean ls_engine_run (LsEngine *e, gint64 until_ps, const volatile gint *stop, GError **error) {
+  return run_and_dissolve (e, until_ps, FALSE, stop, error);
+}
+
+gboolean ls_engine_run_programs (LsEngine *e, const volatile gint *stop, GError **error) {
+  return run_and_dissolve (e, G_MAXINT64, TRUE, stop, error);
 }

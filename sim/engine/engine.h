@@ -90,6 +90,10 @@ void ls_engine_observe_rank (LsEngine *engine, guint rank, gboolean observed);
 /* FALSE: every operation is an event of its own, even where ranks go in convoy (on unless said). The same
  * times and accounts either way, to the bit; only ls_engine_n_events() differs. For tests. */
 void ls_engine_set_convoys (LsEngine *engine, gboolean allowed);
+/* Called every few hundred events of a run, for whoever reports how far it is. It only reads: unlike limits
+ * in simulated time that are set by a clock on the wall, it leaves even ls_engine_n_events() alone. */
+typedef void (*LsWatchFunc) (gpointer self, const LsEngine *engine);
+void ls_engine_set_watch (LsEngine *engine, LsWatchFunc func, gpointer self);
 /* Scales the work of every kernel and host operation: returns ps alone for this execution. NULL: as written. Must be pure. */
 typedef gint64 (*LsWorkFunc) (gpointer self, guint rank, guint stream, gint64 ordinal,
                               const LsOp *op, gint64 work_ps);
@@ -143,6 +147,8 @@ void ls_engine_move (LsEngine *engine, guint rank, guint stream, LsMark target,
  * of who waits for whom; LS_ERROR_INTERRUPTED when *stop became non-zero. */
 gboolean ls_engine_run (LsEngine *engine, gint64 until_ps, const volatile gint *stop,
                         GError **error);
+/* The same without a limit, but for timers that outlive the programs: ends when the last stream of all ranks does. */
+gboolean ls_engine_run_programs (LsEngine *engine, const volatile gint *stop, GError **error);
 
 gint64 ls_engine_now_ps (const LsEngine *engine);
 guint64 ls_engine_n_events (const LsEngine *engine);     /* events dispatched */

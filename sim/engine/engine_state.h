@@ -143,6 +143,10 @@ struct LsEngine {
   gpointer put_self;
   guint8 idle_part;
   gboolean started, in_callback, running, halted;
+  LsWatchFunc watch;
+  gpointer watch_self;
+  /* A value of n_events. */
+  guint64 next_look;
   guint64 n_open; /* streams not finished */
   guint64 n_events, n_operations;
   GError *fault; /* found while running: mismatched collectives */

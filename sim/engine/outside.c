@@ -64,3 +64,8 @@ gboolean ls_engine_cancel_transfer (LsEngine *e, guint64 handle) {
 void ls_engine_halt (LsEngine *e) {
   e->halted = TRUE;
 }
+
+void ls_engine_set_watch (LsEngine *e, LsWatchFunc func, gpointer self) {
+  e->watch = func;
+  e->watch_self = self;
+}

@@ -9,9 +9,8 @@
 #include "train/drawn.h"
 #include "train/folding.h"
 
-/* Between two looks at the clock on the wall. */
-#define SLICE_WALL_US 50000
-#define FIRST_SLICE_PS LS_PS_PER_MS
+/* Between two reports of progress, on the wall. */
+#define REPORT_WALL_US 50000
 
 struct LsSimulation {
   const LsCluster *cluster;
@@ -36,7 +35,9 @@ struct LsSimulation {
   gint64 *before_ps, *parts_ps;
   gint64 *before_caused_ps, *caused_ps, *peak_bytes;
   double wall_s;
-  gint stopped; /* set when a step function fails, so that the engine stops */
+  /* While somebody asks for progress: when to report next, on the wall, and operations in all. */
+  gint64 report_us;
+  double n_to_run;
   GError *error;
 };
 
@@ -175,7 +176,7 @@ static void end_step (LsSimulation *simulation, guint job) {
   simulation->ended[job] = 0;
   if (options != NULL && options->step != NULL && simulation->error == NULL &&
       !options->step (options->step_self, &result, &simulation->error))
-    g_atomic_int_set (&simulation->stopped, 1);
+    ls_engine_halt (simulation->engine);
 }
 
 static void on_mark (gpointer self, guint rank, const LsOp *op, const gint32 *counters,
@@ -364,17 +365,6 @@ void ls_simulation_free (LsSimulation *simulation) {
   g_free (simulation);
 }
 
-/* Runs up to `until_ps` unless somebody wants it to stop. */
-static gboolean run_until (LsSimulation *simulation, gint64 until_ps, GError **error) {
-  const volatile gint *stop = simulation->options->stop;
-
-  if (simulation->error == NULL &&
-      ls_engine_run (simulation->engine, until_ps, stop != NULL ? stop : &simulation->stopped,
-                     error))
-    return simulation->error == NULL;
-  return FALSE;
-}
-
 /* Operations that the engine executes in all. */
 static gint64 n_to_run (const LsSimulation *simulation) {
   gint64 sum = 0;
@@ -384,29 +374,31 @@ static gint64 n_to_run (const LsSimulation *simulation) {
   return sum;
 }
 
-/* In slices of simulated time that take about SLICE_WALL_US each, to report in between. Slices change
- * nothing: the engine goes on where it stopped. */
-static gboolean run_sliced (LsSimulation *simulation, GError **error) {
+static void watch (gpointer self, const LsEngine *engine) {
+  LsSimulation *simulation = self;
   const LsRunOptions *options = simulation->options;
-  double all = (double) n_to_run (simulation);
-  gint64 slice_ps = FIRST_SLICE_PS;
+  gint64 wall_us = g_get_monotonic_time ();
 
-  for (;;) {
-    gint64 wall_us = g_get_monotonic_time ();
-    gint64 now_ps = ls_engine_now_ps (simulation->engine);
-    if (!run_until (simulation, now_ps + MIN (slice_ps, G_MAXINT64 - now_ps), error))
-      return FALSE;
-    double done = (double) ls_engine_n_operations (simulation->engine);
-    if (options->progress != NULL)
-      options->progress (options->progress_self, MIN (done / all, 1.0));
-    if (done >= all)
-      return TRUE;
-    wall_us = g_get_monotonic_time () - wall_us;
-    if (wall_us < SLICE_WALL_US / 2 && slice_ps < G_MAXINT64 / 8)
-      slice_ps *= 2;
-    else if (wall_us > SLICE_WALL_US * 2 && slice_ps > 1)
-      slice_ps /= 2;
+  if (wall_us < simulation->report_us)
+    return;
+  simulation->report_us = wall_us + REPORT_WALL_US;
+  options->progress (options->progress_self,
+                     MIN ((double) ls_engine_n_operations (engine) / simulation->n_to_run, 1.0));
+}
+
+static gboolean run_watched (LsSimulation *simulation, GError **error) {
+  const LsRunOptions *options = simulation->options;
+
+  if (options->progress != NULL) {
+    simulation->n_to_run = (double) n_to_run (simulation);
+    simulation->report_us = g_get_monotonic_time () + REPORT_WALL_US;
+    ls_engine_set_watch (simulation->engine, watch, simulation);
   }
+  gboolean good = ls_engine_run_programs (simulation->engine, options->stop, error);
+  ls_engine_set_watch (simulation->engine, NULL, NULL);
+  if (good && simulation->error == NULL && options->progress != NULL)
+    options->progress (options->progress_self, 1.0);
+  return good && simulation->error == NULL;
 }
 
 static void check_bytes (const LsSimulation *simulation) {
@@ -443,7 +435,7 @@ gboolean ls_simulation_run (LsSimulation *simulation, const LsRunOptions *option
   g_autoptr (GError) fault = NULL;
 
   simulation->options = options != NULL ? options : &none;
-  gboolean good = run_sliced (simulation, &fault);
+  gboolean good = run_watched (simulation, &fault);
   simulation->options = NULL;
   simulation->wall_s += (double) (g_get_monotonic_time () - wall_us) / 1e6;
   if (fault != NULL)

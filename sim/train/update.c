@@ -7,7 +7,8 @@
 #include "train/update_private.h"
 
 /* Events between two looks at the stop of a run are the engine's; slices only report progress. */
-#define PROGRESS_SLICES 200
+/* Between two reports of progress, on the wall. */
+#define REPORT_WALL_US 50000
 
 static const struct {
   const char *name;
@@ -498,32 +499,36 @@ static double share_done (const LsUpdate *u) {
   return MIN (share, 1);
 }
 
+static void watch (gpointer self, const LsEngine *engine) {
+  LsUpdate *u = self;
+  gint64 wall_us = g_get_monotonic_time ();
+
+  (void) engine;
+  if (wall_us < u->report_us)
+    return;
+  u->report_us = wall_us + REPORT_WALL_US;
+  u->progress (u->progress_self, share_done (u));
+}
+
 gboolean ls_update_run (LsUpdate *u, const volatile gint *stop, LsUpdateProgress progress,
                         gpointer progress_self, GError **error) {
   gint64 end_ps = u->spec.stop_ps >= 0 ? u->begin_ps + u->spec.stop_ps : G_MAXINT64;
-  gint64 slice_ps = LS_PS_PER_MS;
 
-  while (!u->stopped) {
-    gint64 now_ps = ls_engine_now_ps (u->engine), wall_us = g_get_monotonic_time ();
-    gint64 until_ps = end_ps - now_ps > slice_ps ? now_ps + slice_ps : end_ps;
-    if (!ls_engine_run (u->engine, until_ps, stop, error))
-      return FALSE;
-    if (u->stopped || ls_engine_now_ps (u->engine) >= end_ps)
-      break;
-    if (ls_engine_now_ps (u->engine) < until_ps) {
-      g_set_error (error, LS_ERROR, LS_ERROR_RUN,
-                   "after %" G_GUINT64_FORMAT " updates no worker can go on", u->updates);
-      return FALSE;
-    }
-    if (progress != NULL)
-      progress (progress_self, share_done (u));
-    wall_us = g_get_monotonic_time () - wall_us;
-    if (wall_us < 20000 && slice_ps < G_MAXINT64 / 8)
-      slice_ps *= 2;
-    else if (wall_us > 100000 && slice_ps > 1)
-      slice_ps /= 2;
-  }
-  return TRUE;
+  if (u->stopped)
+    return TRUE;
+  u->progress = progress;
+  u->progress_self = progress_self;
+  u->report_us = g_get_monotonic_time () + REPORT_WALL_US;
+  ls_engine_set_watch (u->engine, progress != NULL ? watch : NULL, u);
+  gboolean good = ls_engine_run (u->engine, end_ps, stop, error);
+  ls_engine_set_watch (u->engine, NULL, NULL);
+  if (!good)
+    return FALSE;
+  if (u->stopped || ls_engine_now_ps (u->engine) >= end_ps)
+    return TRUE;
+  g_set_error (error, LS_ERROR, LS_ERROR_RUN,
+               "after %" G_GUINT64_FORMAT " updates no worker can go on", u->updates);
+  return FALSE;
 }
 
 static gint64 percentile (const LsUpdate *u, double share) {

@@ -104,6 +104,10 @@ struct LsUpdate {
   guint n_bins;
   gint64 begin_ps;
   gboolean stopped, finished;
+  LsUpdateProgress progress;
+  gpointer progress_self;
+  /* On the wall: when to report progress next. */
+  gint64 report_us;
 };
 
 static inline LsUpdateGradient *ls_gradient_at (LsUpdate *u, guint32 gradient) {

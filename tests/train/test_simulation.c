@@ -291,6 +291,30 @@ START_TEST (slices_do_not_matter)
 }
 END_TEST
 
+static void slow_progress (gpointer self, double share) {
+  (void) share;
+  ++*(guint *) self;
+  g_usleep (60000);
+}
+
+START_TEST (a_slow_machine_counts_the_same_events)
+/* Who reports progress looks at the clock on the wall, and the engine must not: neither times nor events depend on it. */
+{
+  guint64 events[2];
+  guint n_reports = 0;
+  const LsRunOptions options = {.progress = slow_progress, .progress_self = &n_reports};
+  for (guint i = 0; i < 2; i++) {
+    Run run;
+    run_new (&run, new_workload ("gpt2-small", 1, 4, 2), "dgx-a100", 1);
+    ck_assert (ls_simulation_run (run.simulation, i == 1 ? &options : NULL, NULL));
+    events[i] = ls_engine_n_events (ls_simulation_engine (run.simulation));
+    run_clear (&run);
+  }
+  ck_assert_uint_gt (n_reports, 0);
+  ck_assert_uint_eq (events[0], events[1]);
+}
+END_TEST
+
 START_TEST (summary_as_json_and_text)
 /* Every key that applies is there, those that do not are not; the text fits a screen of 24 x 80. */
 {
@@ -346,6 +370,7 @@ int main (void) {
   tcase_add_test (tcase, failing_step_function_ends_the_run);
   tcase_add_test (tcase, interrupt_stops_it);
   tcase_add_test (tcase, slices_do_not_matter);
+  tcase_add_test (tcase, a_slow_machine_counts_the_same_events);
   tcase_add_test (tcase, summary_as_json_and_text);
   suite_add_tcase (suite, tcase);
   SRunner *runner = srunner_create (suite);
