@@ -52,15 +52,3 @@ gint64 ls_time_ns_from_ps (gint64 ps) {
     ns--;
   return ns;
 }
-
-gboolean ls_time_add (gint64 a_ps, gint64 b_ps, gint64 *sum_ps, GError **error) {
-  gint64 sum = 0;
-
-  if (__builtin_add_overflow (a_ps, b_ps, &sum)) {
-    g_set_error (error, LS_ERROR, LS_ERROR_OVERFLOW, "simulated time would pass %.0f s (106 days)",
-                 LS_TIME_MAX_S);
-    return FALSE;
-  }
-  *sum_ps = sum;
-  return TRUE;
-}

@@ -32,7 +32,4 @@ double ls_time_s_from_ps (gint64 ps);
 /* Nearest nanosecond, halves away from zero; what the trace stores. */
 gint64 ls_time_ns_from_ps (gint64 ps);
 
-/* a + b; FALSE with LS_ERROR_OVERFLOW when the sum does not fit. */
-gboolean ls_time_add (gint64 a_ps, gint64 b_ps, gint64 *sum_ps, GError **error);
-
 G_END_DECLS

@@ -3,59 +3,23 @@
 
 #include <string.h>
 
-#include "train/builder.h"
+#include "cli/inventory.h"
 
 struct LsRecording {
   LsSimulation *simulation;
   LsRecorder *recorder;
-  LsTraceMeta meta;
+  LsInventory all;
   LsTraceJob *jobs;
-  LsTraceNode *nodes;
   LsTraceRank *ranks;
   LsTraceResource *resources;
   LsTraceGroup *groups;
   const char **strings;
-  const char *streams[LS_N_ROLES + 1];
   guint n_kinds;     /* of ranks, over all jobs; those of a job follow those of the one before */
   guint *first_kind; /* by job */
   guint16 *stream_numbers; /* of all kinds of rank, LS_MAX_STREAMS each */
-  GPtrArray *owned;        /* char * */
   GArray *step_ranks;      /* LsTraceStepRank */
   GHashTable *real_ranks;  /* place, group, class -> rank + 1: RealKey; folded only */
 };
-
-static const char *own (LsRecording *recording, char *text) {
-  g_ptr_array_add (recording->owned, text);
-  return text;
-}
-
-static void describe_nodes (LsRecording *recording) {
-  const LsCluster *cluster = ls_simulation_cluster (recording->simulation);
-  guint n = ls_cluster_n_nodes (cluster);
-
-  recording->nodes = g_new0 (LsTraceNode, n);
-  for (guint node = 0; node < n; node++) {
-    LsTraceNode *out = &recording->nodes[node];
-
-    out->name = own (recording, ls_cluster_node_name (cluster, node));
-    out->group = ls_cluster_group (cluster, ls_cluster_node_group (cluster, node))->name;
-    const LsAccelerator *gpu = ls_cluster_node (cluster, node)->gpu;
-    out->gpu = gpu != NULL ? gpu->name : NULL;
-  }
-  recording->meta.n_nodes = n;
-  recording->meta.nodes = recording->nodes;
-}
-
-/* The number of a stream's name in the trace; new names are added. */
-static guint16 stream_number (LsRecording *recording, const char *name) {
-  guint i = 0;
-
-  while (i < recording->meta.n_streams && !g_str_equal (recording->streams[i], name))
-    i++;
-  if (i == recording->meta.n_streams)
-    recording->streams[recording->meta.n_streams++] = name;
-  return (guint16) i;
-}
 
 static void describe_streams (LsRecording *recording) {
   guint n_jobs = ls_simulation_n_jobs (recording->simulation);
@@ -72,9 +36,9 @@ static void describe_streams (LsRecording *recording) {
     for (guint kind = 0; kind < job->n_kinds; kind++)
       for (guint i = 0; i < ls_program_n_streams (job->kinds[kind].program); i++)
         recording->stream_numbers[(recording->first_kind[j] + kind) * LS_MAX_STREAMS + i] =
-            stream_number (recording, ls_program_stream_name (job->kinds[kind].program, i));
+            ls_inventory_stream (&recording->all,
+                                 ls_program_stream_name (job->kinds[kind].program, i));
   }
-  recording->meta.streams = recording->streams;
 }
 
 static void describe_rank (LsRecording *recording, guint rank) {
@@ -89,13 +53,7 @@ static void describe_rank (LsRecording *recording, guint rank) {
   out->job = number;
   out->job_rank = job_rank;
   out->role = "worker";
-  out->node = (gint) ls_cluster_gpu_node (cluster, gpu);
-  const LsNodeSpec *spec = ls_cluster_node (cluster, (guint) out->node);
-  const guint local = ls_cluster_gpu_local (cluster, gpu);
-  out->device = (gint) ls_node_physical (spec, local);
-  if (spec->mig != NULL)
-    out->mig = own (recording, g_strdup_printf ("mig%u:%s", spec->mig->instances[local].number,
-                                                spec->mig->instances[local].profile->profile));
+  ls_inventory_place (&recording->all, cluster, gpu, out);
   out->class_id = ls_simulation_is_folded (recording->simulation)
                       ? ls_simulation_place (recording->simulation, rank)
                       : recording->first_kind[number] + kind;
@@ -114,8 +72,8 @@ static void describe_ranks (LsRecording *recording) {
   recording->ranks = g_new0 (LsTraceRank, n);
   for (guint rank = 0; rank < n; rank++)
     describe_rank (recording, rank);
-  recording->meta.n_ranks = n;
-  recording->meta.ranks = recording->ranks;
+  recording->all.meta.n_ranks = n;
+  recording->all.meta.ranks = recording->ranks;
 }
 
 /* The rank on each GPU, or LS_TRACE_ABSENT (transfer full). */
@@ -148,23 +106,12 @@ static void describe_resources (LsRecording *recording) {
     const LsNetResource *resource = index != LS_NO_NUMBER ? ls_net_resource (net, index) : NULL;
     LsTraceResource *out = &recording->resources[i];
 
-    out->node = out->rank = LS_TRACE_ABSENT;
-    out->name = resource ? own (recording, ls_topology_resource_name (topology, index))
-                         : ls_engine_resource_name (engine, i);
-    out->kind = resource ? ls_resource_kind_name (resource->kind) : "other";
-    out->unit = resource ? ls_resource_kind_unit (resource->kind) : "1/s";
-    out->capacity = ls_engine_resource_per_s (engine, i);
-    if (!resource)
-      continue;
-    out->tier = ls_resource_kind_tier (resource->kind);
-    out->source = own (recording, ls_topology_resource_source (topology, index));
-    out->target = own (recording, ls_topology_resource_target (topology, index));
-    out->node = resource->node >= 0 ? resource->node : LS_TRACE_ABSENT;
-    if (resource->gpu >= 0)
+    *out = ls_inventory_resource (&recording->all, engine, i, topology, index, resource);
+    if (resource != NULL && resource->gpu >= 0)
       out->rank = rank_of_gpu[resource->gpu];
   }
-  recording->meta.n_resources = n;
-  recording->meta.resources = recording->resources;
+  recording->all.meta.n_resources = n;
+  recording->all.meta.resources = recording->resources;
 }
 
 static void describe_groups (LsRecording *recording) {
@@ -185,8 +132,8 @@ static void describe_groups (LsRecording *recording) {
     }
     out->job = ls_simulation_job_of_rank (recording->simulation, out->members[0]);
   }
-  recording->meta.n_groups = n;
-  recording->meta.groups = recording->groups;
+  recording->all.meta.n_groups = n;
+  recording->all.meta.groups = recording->groups;
 }
 
 static void describe_strings (LsRecording *recording) {
@@ -196,8 +143,8 @@ static void describe_strings (LsRecording *recording) {
   recording->strings = g_new0 (const char *, n);
   for (guint i = 0; i < n; i++)
     recording->strings[i] = ls_tables_get_name (tables, i);
-  recording->meta.n_strings = n;
-  recording->meta.strings = recording->strings;
+  recording->all.meta.n_strings = n;
+  recording->all.meta.strings = recording->strings;
 }
 
 static void describe_jobs (LsRecording *recording) {
@@ -210,18 +157,17 @@ static void describe_jobs (LsRecording *recording) {
     recording->jobs[j] = (LsTraceJob){
         .name = run->name, .policy = "sync", .gpus = run->job->n_ranks, .start_ps = run->start_ps};
   }
-  recording->meta.n_jobs = n;
-  recording->meta.jobs = recording->jobs;
+  recording->all.meta.n_jobs = n;
+  recording->all.meta.jobs = recording->jobs;
 }
 
 static LsRecording *describe (LsSimulation *simulation) {
   LsRecording *recording = g_new0 (LsRecording, 1);
 
   recording->simulation = simulation;
-  recording->owned = g_ptr_array_new_with_free_func (g_free);
   recording->step_ranks = g_array_new (FALSE, TRUE, sizeof (LsTraceStepRank));
+  ls_inventory_init (&recording->all, ls_simulation_cluster (simulation));
   describe_jobs (recording);
-  describe_nodes (recording);
   describe_streams (recording);
   describe_ranks (recording);
   describe_resources (recording);
@@ -317,7 +263,7 @@ LsRecording *ls_recording_new (const char *path, LsSimulation *simulation,
   g_autoptr (LsRecording) recording = describe (simulation);
   LsEngine *engine = ls_simulation_engine (simulation);
 
-  recording->recorder = ls_recorder_new (path, &recording->meta, options, error);
+  recording->recorder = ls_recorder_new (path, &recording->all.meta, options, error);
   if (!recording->recorder)
     return NULL;
   observe (recording);
@@ -334,13 +280,12 @@ void ls_recording_free (LsRecording *recording) {
   ls_recorder_free (recording->recorder);
   g_free (recording->jobs);
   g_free (recording->first_kind);
-  g_free (recording->nodes);
   g_free (recording->ranks);
   g_free (recording->resources);
   g_free (recording->groups);
   g_free (recording->strings);
   g_free (recording->stream_numbers);
-  g_ptr_array_unref (recording->owned);
+  ls_inventory_clear (&recording->all);
   g_array_unref (recording->step_ranks);
   g_clear_pointer (&recording->real_ranks, g_hash_table_unref);
   g_free (recording);
@@ -388,7 +333,7 @@ static gint64 recorded_steps (const LsJobRun *run, const LsRecorderOptions *opti
 LsRecordingSize ls_recording_size (LsSimulation *simulation, const LsRecorderOptions *options) {
   g_autoptr (LsRecording) recording = describe (simulation);
   g_autoptr (LsTraceSelection) selection = ls_trace_selection_new (
-      &recording->meta, options->all_ranks, options->ranks, options->n_ranks);
+      &recording->all.meta, options->all_ranks, options->ranks, options->n_ranks);
   gint64 fixed = ls_trace_estimate_bytes (options->level, 0, 0, 0, 0);
   LsRecordingSize size = {.bytes = fixed};
 
@@ -404,7 +349,7 @@ LsRecordingSize ls_recording_size (LsSimulation *simulation, const LsRecorderOpt
                   run->workload->steps * recorded;
     size.events += events;
     size.bytes += ls_trace_estimate_bytes (options->level, events, run->job->n_ranks,
-                                           j == 0 ? recording->meta.n_resources : 0, recorded) -
+                                           j == 0 ? recording->all.meta.n_resources : 0, recorded) -
                   fixed;
   }
   return size;

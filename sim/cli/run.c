@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/quantity.h"
+#include "cli/dry_run.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -20,8 +21,6 @@
 
 /* A database of more than this is announced. */
 #define LARGE_BYTES 2e9
-/* How long --dry-run simulates to learn the speed. */
-#define PROBE_US 300000
 /* Rows that one second simulates one by one, writes and indexes. source: measured, DeepSeek-V3 on 2,048 GPUs with
  * 1F1B and with DualPipe, 3.2 million rows in 12 to 14 s of processor time (untraced: 0.3 s). */
 #define ROWS_PER_S 2.5e5
@@ -200,27 +199,11 @@ static gboolean is_of_updates (const Run *run) {
 
 /* --- dry run ------------------------------------------------------------------------------------ */
 
-typedef struct {
-  gint64 start_us;
-  double share, seconds;
-  gint stop;
-} Probe;
-
-static void probe_progress (gpointer self, double share) {
-  Probe *probe = self;
-  gint64 now_us = g_get_monotonic_time ();
-
-  probe->share = share;
-  probe->seconds = (double) (now_us - probe->start_us) / 1e6;
-  if (now_us - probe->start_us > PROBE_US)
-    g_atomic_int_set (&probe->stop, 1);
-}
-
 /* Simulates for a moment and extrapolates. */
 static double expected_s (Run *run, gint64 rows) {
-  Probe probe = {.start_us = g_get_monotonic_time ()};
+  LsProbe probe = ls_probe_begin (0);
   const LsRunOptions how = {
-      .progress = probe_progress, .progress_self = &probe, .stop = &probe.stop};
+      .progress = ls_probe_progress, .progress_self = &probe, .stop = &probe.stop};
 
   ls_simulation_run (run->simulation, &how, NULL);
   return (probe.share > 0 ? probe.seconds / probe.share : 0) + (double) rows / ROWS_PER_S;
@@ -229,33 +212,17 @@ static double expected_s (Run *run, gint64 rows) {
 static int dry_run (LsCli *cli, Run *run, GError **error) {
   gint64 operations = ls_simulation_n_operations (run->simulation);
   LsRecordingSize size = ls_recording_size (run->simulation, &run->recorder);
-  double seconds = expected_s (run, size.events);
-  g_autofree char *text = NULL;
-  LsJson *json;
+  const LsExpectation expected = {.events = (double) operations,
+                                  .rows = (double) size.events,
+                                  .bytes = (double) size.bytes,
+                                  .seconds = expected_s (run, size.events)};
+  g_autofree char *all = ls_quantity_format_grouped ((double) operations);
+  g_autofree char *some = ls_quantity_format_grouped ((double) size.events);
+  g_autofree char *events =
+      g_strdup_printf ("%s operations of %u ranks", all, ls_simulation_n_ranks (run->simulation));
+  g_autofree char *rows = g_strdup_printf ("%s rows of operations", some);
 
-  if (cli->json) {
-    json = ls_json_new ();
-    ls_json_open_object (json, NULL);
-    ls_json_integer (json, "events", operations);
-    ls_json_integer (json, "trace_rows", size.events);
-    ls_json_integer (json, "database_bytes", size.bytes);
-    ls_json_number (json, "expected_s", seconds);
-    ls_json_strings (json, "warnings", cli->warnings);
-    ls_json_close (json);
-    text = ls_json_finish (json);
-  } else {
-    g_autofree char *bytes = ls_quantity_format ((double) size.bytes, LS_DIMENSION_BYTES);
-    g_autofree char *time = ls_quantity_format (seconds, LS_DIMENSION_TIME);
-
-    g_autofree char *all = ls_quantity_format_grouped ((double) operations);
-    g_autofree char *rows = ls_quantity_format_grouped ((double) size.events);
-
-    text = g_strdup_printf ("events     %s operations of %u ranks\n"
-                            "database   about %s, %s rows of operations\n"
-                            "time       about %s on this machine\n",
-                            all, ls_simulation_n_ranks (run->simulation), bytes, rows, time);
-  }
-  return ls_cli_write (cli, text, error) ? 0 : 2;
+  return ls_expectation_write (cli, &expected, events, rows, error);
 }
 
 /* --- the run ------------------------------------------------------------------------------------ */

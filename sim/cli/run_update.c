@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/quantity.h"
+#include "cli/dry_run.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -165,33 +166,16 @@ static void show (LsCli *cli, Updates *u, const LsScenario *scenario) {
 
 /* --- dry run ------------------------------------------------------------------------------------ */
 
-#define PROBE_US 300000
 /* Rows of the log and of gradients per update, and of events; what one second writes beside the run: measured, 11.2 M rows in
  * 23.5 s of two cores that others shared (7.4 s of a core's own time; an idle machine is up to twice as fast). */
 #define ROWS_PER_GRADIENT 7
 #define ROWS_PER_S 4.8e5
 #define BYTES_PER_ROW 60
 
-typedef struct {
-  gint64 start_us;
-  double share, seconds;
-  gint stop;
-} Probe;
-
-static void probe_progress (gpointer self, double share) {
-  Probe *probe = self;
-  gint64 now_us = g_get_monotonic_time ();
-
-  probe->share = share;
-  probe->seconds = (double) (now_us - probe->start_us) / 1e6;
-  if (now_us - probe->start_us > PROBE_US)
-    g_atomic_int_set (&probe->stop, 1);
-}
-
 /* Runs for a moment and extrapolates. */
 static int dry_run (LsCli *cli, Updates *u, const LsRecorderOptions *options, GError **error) {
-  Probe probe = {.start_us = g_get_monotonic_time (), .share = 1};
-  gboolean whole = ls_update_run_go (u->run, &probe.stop, probe_progress, &probe, NULL);
+  LsProbe probe = ls_probe_begin (1);
+  gboolean whole = ls_update_run_go (u->run, &probe.stop, ls_probe_progress, &probe, NULL);
   LsUpdateTotals t = ls_update_totals (ls_update_run_update (u->run));
   double share = whole || probe.share <= 0 ? 1 : probe.share;
   double seconds = whole ? ls_update_run_wall_s (u->run) : probe.seconds / share;
@@ -201,7 +185,6 @@ static int dry_run (LsCli *cli, Updates *u, const LsRecorderOptions *options, GE
                           : (double) ls_engine_n_operations (ls_update_run_engine (u->run)) / share;
   double rows =
       options->level == LS_TRACE_NONE ? 0 : (double) t.evaluated / share * ROWS_PER_GRADIENT;
-  g_autofree char *text = NULL;
   double file = rows * BYTES_PER_ROW;
 
   if (options->level != LS_TRACE_NONE) /* tables and indexes, and what is recorded of programs */
@@ -210,26 +193,12 @@ static int dry_run (LsCli *cli, Updates *u, const LsRecorderOptions *options, GE
         ls_engine_n_resources (ls_update_run_engine (u->run)), 0);
   rows += operations;
   seconds += rows / ROWS_PER_S;
-  if (cli->json) {
-    LsJson *json = ls_json_new ();
-    ls_json_open_object (json, NULL);
-    ls_json_integer (json, "events", (gint64) events);
-    ls_json_integer (json, "trace_rows", (gint64) rows);
-    ls_json_integer (json, "database_bytes", (gint64) file);
-    ls_json_number (json, "expected_s", seconds);
-    ls_json_strings (json, "warnings", cli->warnings);
-    ls_json_close (json);
-    text = ls_json_finish (json);
-  } else {
-    g_autofree char *bytes = ls_quantity_format (file, LS_DIMENSION_BYTES);
-    g_autofree char *time = ls_quantity_format (seconds, LS_DIMENSION_TIME);
-    text = g_strdup_printf ("events     about %.3g of %u workers\n"
-                            "database   about %s, %.3g rows\n"
-                            "time       about %s on this machine\n",
-                            events, ls_update_spec (ls_update_run_update (u->run))->workers, bytes,
-                            rows, time);
-  }
-  return ls_cli_write (cli, text, error) ? 0 : 2;
+  const LsExpectation expected = {
+      .events = events, .rows = rows, .bytes = file, .seconds = seconds};
+  g_autofree char *all = g_strdup_printf ("about %.3g of %u workers", events,
+                                          ls_update_spec (ls_update_run_update (u->run))->workers);
+  g_autofree char *written = g_strdup_printf ("%.3g rows", rows);
+  return ls_expectation_write (cli, &expected, all, written, error);
 }
 
 int ls_run_updates (LsCli *cli, const LsScenario *scenario, const LsRecorderOptions *options,

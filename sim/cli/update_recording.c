@@ -5,59 +5,23 @@
 #include "cli/update_recording.h"
 
 #include "base/assert.h"
-#include "train/builder.h"
+#include "cli/inventory.h"
 
 #define SPAN_STREAM "update"
 
 struct LsUpdateRecording {
   LsUpdateRun *run;
   LsRecorder *recorder;
-  LsTraceMeta meta;
+  LsInventory all;
   LsTraceJob job;
-  LsTraceNode *nodes;
   LsTraceRank *ranks;
   LsTraceResource *resources;
   LsTraceGroup *groups;
   LsTables *tables; /* of names */
   const char **strings;
-  const char *streams[LS_N_ROLES + 2];
-  GPtrArray *owned; /* char *, and numbers of streams */
   LsOp span_ops[LS_N_SPANS];
   gint64 *ordinals; /* of each worker's spans */
 };
-
-static const char *own (LsUpdateRecording *recording, char *text) {
-  if (text != NULL)
-    g_ptr_array_add (recording->owned, text);
-  return text;
-}
-
-static void describe_nodes (LsUpdateRecording *recording) {
-  const LsCluster *cluster = ls_update_run_cluster (recording->run);
-  guint n = ls_cluster_n_nodes (cluster);
-
-  recording->nodes = g_new0 (LsTraceNode, n);
-  for (guint node = 0; node < n; node++) {
-    const LsNodeSpec *spec = ls_cluster_node (cluster, node);
-    recording->nodes[node] = (LsTraceNode){
-        .name = own (recording, ls_cluster_node_name (cluster, node)),
-        .group = ls_cluster_group (cluster, ls_cluster_node_group (cluster, node))->name,
-        .gpu = spec->gpu != NULL ? spec->gpu->name : NULL};
-  }
-  recording->meta.n_nodes = n;
-  recording->meta.nodes = recording->nodes;
-}
-
-/* The number of a stream's name in the trace; new names are added. */
-static guint16 stream_number (LsUpdateRecording *recording, const char *name) {
-  guint i = 0;
-
-  while (i < recording->meta.n_streams && !g_str_equal (recording->streams[i], name))
-    i++;
-  if (i == recording->meta.n_streams)
-    recording->streams[recording->meta.n_streams++] = name;
-  return (guint16) i;
-}
 
 /* The program of a rank; NULL: it is timed, or a server. */
 static const LsProgram *program_of (const LsUpdateRecording *recording, guint rank) {
@@ -76,10 +40,10 @@ static void describe_streams (LsUpdateRecording *recording, guint rank) {
   guint n = program != NULL ? ls_program_n_streams (program) : 0;
   guint16 *numbers = g_new (guint16, n + 1);
 
-  g_ptr_array_add (recording->owned, numbers);
+  g_ptr_array_add (recording->all.owned, numbers);
   for (guint i = 0; i < n; i++)
-    numbers[i] = stream_number (recording, ls_program_stream_name (program, i));
-  numbers[n] = stream_number (recording, SPAN_STREAM);
+    numbers[i] = ls_inventory_stream (&recording->all, ls_program_stream_name (program, i));
+  numbers[n] = ls_inventory_stream (&recording->all, SPAN_STREAM);
   recording->ranks[rank].n_streams = n + 1;
   recording->ranks[rank].streams = numbers;
 }
@@ -110,13 +74,7 @@ static void describe_ranks (LsUpdateRecording *recording) {
       continue;
     }
     guint gpu = ls_update_run_gpus (run, rank / per_worker)[rank % per_worker];
-    out->node = (gint) ls_cluster_gpu_node (cluster, gpu);
-    const LsNodeSpec *spec = ls_cluster_node (cluster, (guint) out->node);
-    const guint local = ls_cluster_gpu_local (cluster, gpu);
-    out->device = (gint) ls_node_physical (spec, local);
-    if (spec->mig != NULL)
-      out->mig = own (recording, g_strdup_printf ("mig%u:%s", spec->mig->instances[local].number,
-                                                  spec->mig->instances[local].profile->profile));
+    ls_inventory_place (&recording->all, cluster, gpu, out);
     out->dp = (gint) (rank / per_worker);
     if (ls_update_run_replicas (run) != NULL) {
       const LsJob *job = ls_replicas_job (ls_update_run_replicas (run), rank / per_worker);
@@ -124,34 +82,22 @@ static void describe_ranks (LsUpdateRecording *recording) {
       out->pp = (gint) job->coordinates[rank % per_worker].stage;
     }
   }
-  recording->meta.n_ranks = n;
-  recording->meta.ranks = recording->ranks;
+  recording->all.meta.n_ranks = n;
+  recording->all.meta.ranks = recording->ranks;
 }
 
-static void describe_resource (LsUpdateRecording *recording, guint i) {
-  LsUpdateRun *run = recording->run;
-  const LsNet *net = ls_update_run_net (run);
-  const LsTopology *topology = ls_net_topology (net);
-  LsEngine *engine = ls_update_run_engine (run);
-  guint index = ls_net_resource_index (net, i);
-  const LsNetResource *resource = ls_net_resource_of (net, i);
-  LsTraceResource *out = &recording->resources[i];
+static void describe_resources (LsUpdateRecording *recording) {
+  const LsNet *net = ls_update_run_net (recording->run);
+  LsEngine *engine = ls_update_run_engine (recording->run);
+  guint n = ls_engine_n_resources (engine);
 
-  *out = (LsTraceResource){.kind = "other",
-                           .name = ls_engine_resource_name (engine, i),
-                           .node = LS_TRACE_ABSENT,
-                           .rank = LS_TRACE_ABSENT,
-                           .unit = "1/s",
-                           .capacity = ls_engine_resource_per_s (engine, i)};
-  if (resource == NULL)
-    return;
-  out->name = own (recording, ls_topology_resource_name (topology, index));
-  out->kind = ls_resource_kind_name (resource->kind);
-  out->unit = ls_resource_kind_unit (resource->kind);
-  out->tier = ls_resource_kind_tier (resource->kind);
-  out->source = own (recording, ls_topology_resource_source (topology, index));
-  out->target = own (recording, ls_topology_resource_target (topology, index));
-  out->node = resource->node >= 0 ? resource->node : LS_TRACE_ABSENT;
+  recording->resources = g_new0 (LsTraceResource, n);
+  for (guint i = 0; i < n; i++)
+    recording->resources[i] =
+        ls_inventory_resource (&recording->all, engine, i, ls_net_topology (net),
+                               ls_net_resource_index (net, i), ls_net_resource_of (net, i));
+  recording->all.meta.n_resources = n;
+  recording->all.meta.resources = recording->resources;
 }
 
 static void describe_spans (LsUpdateRecording *recording) {
@@ -176,9 +122,8 @@ static void describe_spans (LsUpdateRecording *recording) {
   recording->strings = g_new0 (const char *, n);
   for (guint i = 0; i < n; i++)
     recording->strings[i] = ls_tables_get_name (recording->tables, i);
-  recording->meta.n_strings = n;
-  recording->meta.strings = recording->strings;
-  recording->meta.streams = recording->streams;
+  recording->all.meta.n_strings = n;
+  recording->all.meta.strings = recording->strings;
 }
 
 static void describe_groups (LsUpdateRecording *recording) {
@@ -190,8 +135,8 @@ static void describe_groups (LsUpdateRecording *recording) {
     recording->groups[i] = (LsTraceGroup){.axis = ls_engine_group_axis (engine, i),
                                           .n_members = ls_engine_group_size (engine, i),
                                           .members = ls_engine_group_ranks (engine, i)};
-  recording->meta.n_groups = n;
-  recording->meta.groups = recording->groups;
+  recording->all.meta.n_groups = n;
+  recording->all.meta.groups = recording->groups;
 }
 
 static void on_span (gpointer self, guint worker, LsUpdateSpan span, gint64 clock, gint64 start_ps,
@@ -224,11 +169,10 @@ LsUpdateRecording *ls_update_recording_new (const char *path, LsUpdateRun *run,
                                             const LsRecorderOptions *options, GError **error) {
   g_autoptr (LsUpdateRecording) recording = g_new0 (LsUpdateRecording, 1);
   LsUpdate *update = ls_update_run_update (run);
-  guint n = ls_engine_n_resources (ls_update_run_engine (run));
   const LsUpdateSpec *spec = ls_update_spec (update);
 
   recording->run = run;
-  recording->owned = g_ptr_array_new_with_free_func (g_free);
+  ls_inventory_init (&recording->all, ls_update_run_cluster (run));
   recording->ordinals = g_new0 (gint64, spec->workers);
   recording->job = (LsTraceJob){.name = "main",
                                 .policy = spec->policy->name,
@@ -236,18 +180,13 @@ LsUpdateRecording *ls_update_recording_new (const char *path, LsUpdateRun *run,
   recording->tables = ls_update_run_replicas (run) != NULL
                           ? ls_tables_ref (ls_replicas_tables (ls_update_run_replicas (run)))
                           : ls_tables_new ();
-  recording->meta.n_jobs = 1;
-  recording->meta.jobs = &recording->job;
-  describe_nodes (recording);
+  recording->all.meta.n_jobs = 1;
+  recording->all.meta.jobs = &recording->job;
   describe_spans (recording);
   describe_ranks (recording);
   describe_groups (recording);
-  recording->resources = g_new0 (LsTraceResource, n);
-  for (guint i = 0; i < n; i++)
-    describe_resource (recording, i);
-  recording->meta.n_resources = n;
-  recording->meta.resources = recording->resources;
-  recording->recorder = ls_recorder_new (path, &recording->meta, options, error);
+  describe_resources (recording);
+  recording->recorder = ls_recorder_new (path, &recording->all.meta, options, error);
   if (recording->recorder == NULL)
     return NULL;
   ls_update_add_sink (update, &ls_recorder_update_sink, recording->recorder);
@@ -266,14 +205,13 @@ void ls_update_recording_free (LsUpdateRecording *recording) {
   if (recording == NULL)
     return;
   ls_recorder_free (recording->recorder);
-  g_free (recording->nodes);
   g_free (recording->ranks);
   g_free (recording->resources);
   g_free (recording->groups);
   g_free (recording->strings);
   ls_tables_free (recording->tables);
   g_free (recording->ordinals);
-  g_ptr_array_unref (recording->owned);
+  ls_inventory_clear (&recording->all);
   g_free (recording);
 }
 

@@ -28,14 +28,6 @@ void ls_config_path_append (GString *path, const char *segment) {
   g_string_append_c (path, '"');
 }
 
-char *ls_config_path_join (const char *const *segments) {
-  GString *path = g_string_new (NULL);
-
-  for (; *segments != NULL; segments++)
-    ls_config_path_append (path, *segments);
-  return g_string_free (path, FALSE);
-}
-
 char *ls_config_path (const char *first, ...) {
   GString *path = g_string_new (NULL);
   va_list args;

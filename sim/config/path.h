@@ -17,9 +17,6 @@ char **ls_config_path_split (const char *path, int *column, GError **error);
 /* Appends a segment, quoted if need be, with a dot before it unless @path is empty. */
 void ls_config_path_append (GString *path, const char *segment);
 
-/* Joins segments up to NULL (transfer full). */
-char *ls_config_path_join (const char *const *segments);
-
 /* Byte offset at which segment @index of a well-formed path begins. */
 int ls_config_path_offset (const char *path, guint index);
 

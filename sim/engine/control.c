@@ -1,4 +1,4 @@
-/* Changes from outside while time runs: timers, capacities, cancelling and moving.
+/* Changes from outside while time runs: timers, capacities, cancelling.
  *
  * Callbacks and tests use these; everything takes effect at the instant's one solve.
  */
@@ -26,15 +26,6 @@ gboolean ls_engine_cancel_timer (LsEngine *e, guint64 handle) {
   if (slot == 0)
     return FALSE;
   ls_event_queue_cancel (e->queue, slot);
-  return TRUE;
-}
-
-gboolean ls_engine_reschedule_timer (LsEngine *e, guint64 handle, gint64 at_ps) {
-  LS_REQUIRE (at_ps >= e->now_ps, "scheduling into the past");
-  guint32 slot = live_slot (e, handle);
-  if (slot == 0)
-    return FALSE;
-  ls_event_queue_reschedule (e->queue, slot, at_ps);
   return TRUE;
 }
 
@@ -111,33 +102,6 @@ gboolean ls_engine_cancel (LsEngine *e, guint rank, guint stream) {
     break;
   }
   return FALSE;
-}
-
-/* A blocked stream no longer waits for anything. */
-static void unblock (LsEngine *e, guint rank, guint stream) {
-  for (guint s = 0; s < ls_rank_at (e, rank)->n_streams; s++)
-    ls_stream_at (e, rank, s)->waiters &= ~(1u << stream);
-}
-
-void ls_engine_move (LsEngine *e, guint rank, guint stream, LsMark target, const gint32 *counters) {
-  LS_REQUIRE (target.valid && target.stream == stream, "a stream moves within itself");
-  ls_engine_cancel (e, rank, stream);
-  unblock (e, rank, stream);
-  LsRankState *state = ls_rank_at (e, rank);
-  LsStream *st = ls_stream_at (e, rank, stream);
-  if (st->state == LS_STREAM_FINISHED) {
-    state->n_open++;
-    e->n_open++;
-  }
-  guint depth = ls_program_depth (state->program, target);
-  for (guint i = 0; i < depth; i++)
-    st->counters[i] = counters[i];
-  st->pc = target.index;
-  st->position = ls_program_ordinal (state->program, target, counters);
-  st->wait_index = 0;
-  st->state = LS_STREAM_READY;
-  st->cause = (LsCause){LS_NO_RANK, 0, -1};
-  ls_executor_queue (e, rank, stream);
 }
 
 gboolean ls_engine_end_delay (LsEngine *e, guint rank, guint stream) {

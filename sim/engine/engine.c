@@ -194,13 +194,6 @@ void ls_engine_set_tag (LsEngine *e, guint rank, guint tag) {
   ls_rank_at (e, rank)->tag = tag;
 }
 
-void ls_engine_reserve (LsEngine *e, guint n_ranks, guint n_streams, guint n_resources) {
-  ls_memory_reserve (e->ranks, n_ranks);
-  ls_memory_reserve (e->streams, n_streams);
-  ls_memory_reserve (e->resource_carried, n_resources);
-  ls_sharing_reserve (e->sharing, n_resources);
-}
-
 void ls_engine_set_start (LsEngine *e, guint rank, gint64 start_ps) {
   LS_REQUIRE (!e->started && start_ps >= 0, "rank %u starts at %" G_GINT64_FORMAT " ps", rank,
               start_ps);
@@ -342,11 +335,6 @@ void ls_engine_set_steady (LsEngine *e, guint rank, gboolean steady) {
 
 void ls_engine_set_skips (LsEngine *e, guint rank, const guint8 *skips) {
   ls_rank_at (e, rank)->skips = skips;
-}
-
-void ls_engine_set_put_handler (LsEngine *e, LsPutHandler handler, gpointer self) {
-  e->put_handler = handler;
-  e->put_self = self;
 }
 
 void ls_engine_set_idle_part (LsEngine *e, guint part) {

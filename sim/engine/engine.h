@@ -34,8 +34,6 @@ guint ls_engine_device_sm (const LsEngine *engine, guint device);     /* resourc
 guint ls_engine_device_memory (const LsEngine *engine, guint device); /* resource number */
 /* A rank running `program` (NULL: passive) on `device`; `host_device` for LS_OP_HOST or LS_NO_INDEX. Returns its number. */
 guint ls_engine_add_rank (LsEngine *engine, LsProgram *program, guint device, guint host_device);
-/* How many of each there will be, over all ranks: a hint that saves time when there are very many. */
-void ls_engine_reserve (LsEngine *engine, guint n_ranks, guint n_streams, guint n_resources);
 /* The rank begins its program at `start_ps` >= 0 instead of 0; until then it is idle. Before the run. */
 void ls_engine_set_start (LsEngine *engine, guint rank, gint64 start_ps);
 /* Counts from now on which resources hold rates down (holding.h), for each of n tags and for all.
@@ -103,10 +101,6 @@ void ls_engine_set_steady (LsEngine *engine, guint rank, gboolean steady);
 /* skips[i], borrowed: nonzero: operations with LS_OP_OPTIONAL take no time and move nothing in iteration i of
  * their outermost loop (all members of a group must agree). As many entries as that loop has iterations. */
 void ls_engine_set_skips (LsEngine *engine, guint rank, const guint8 *skips);
-/* Called at the receiver when a put has arrived. */
-typedef void (*LsPutHandler) (gpointer self, LsEngine *engine, guint rank_to, guint rank_from,
-                              const LsOp *op);
-void ls_engine_set_put_handler (LsEngine *engine, LsPutHandler handler, gpointer self);
 /* Which account part idle time is charged to when no cause is known (before the first and after the last operation). */
 void ls_engine_set_idle_part (LsEngine *engine, guint part);
 
@@ -115,7 +109,6 @@ typedef void (*LsTimerFunc) (gpointer self, LsEngine *engine);
 guint64 ls_engine_schedule (LsEngine *engine, gint64 at_ps, guint priority, LsTimerFunc func,
                             gpointer self);
 gboolean ls_engine_cancel_timer (LsEngine *engine, guint64 handle);
-gboolean ls_engine_reschedule_timer (LsEngine *engine, guint64 handle, gint64 at_ps);
 
 /* Transfers from outside any program (a server's answers): `transfer` is borrowed; returns its number. */
 guint ls_engine_add_transfer (LsEngine *engine, const LsTransfer *transfer);
@@ -139,9 +132,6 @@ void ls_engine_set_device_speed (LsEngine *engine, guint device, double fraction
 gboolean ls_engine_cancel (LsEngine *engine, guint rank, guint stream);
 /* The delay that the stream is in ends now, in good order; FALSE when it is in none. */
 gboolean ls_engine_end_delay (LsEngine *engine, guint rank, guint stream);
-/* Cancels what the rank does and continues all its streams at `target` marks with given outermost counter. */
-void ls_engine_move (LsEngine *engine, guint rank, guint stream, LsMark target,
-                     const gint32 *counters);
 
 /* Runs until nothing is left or `until_ps` (G_MAXINT64: no limit). LS_ERROR_RUN on a deadlock, naming the cycle
  * of who waits for whom; LS_ERROR_INTERRUPTED when *stop became non-zero. */

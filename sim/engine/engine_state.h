@@ -139,8 +139,6 @@ struct LsEngine {
   LsDrawFunc draw_func;
   gpointer draw_self;
   gpointer work_self;
-  LsPutHandler put_handler;
-  gpointer put_self;
   guint8 idle_part;
   gboolean started, in_callback, running, halted;
   LsWatchFunc watch;

@@ -221,9 +221,7 @@ void ls_message_ended (LsEngine *e, guint32 number) {
     end_side (e, &message, TRUE, &activity);
   if (message.posted)
     end_side (e, &message, FALSE, &activity);
-  const LsOp *op = op_at (e, channel.from, message.send_stream, message.send_pc);
-  gboolean put = message.put;
-  if (put || message.posted)
+  if (message.put || message.posted)
     free_message (e, number);
   else
     ls_message_at (e, number)->delivered = TRUE;
@@ -231,10 +229,6 @@ void ls_message_ended (LsEngine *e, guint32 number) {
     child_ended (e, channel.from, message.send_stream);
   if (message.posted)
     child_ended (e, channel.to, message.recv_stream);
-  if (put && e->put_handler) {
-    ls_convoys_dissolve (e); /* who is called may look at anything */
-    e->put_handler (e->put_self, e, channel.to, channel.from, op);
-  }
 }
 
 static void issue_send (LsEngine *e, guint32 rank, guint stream, guint32 pc, gint64 ordinal) {

@@ -40,10 +40,6 @@ guint32 ls_sharing_add_resource (LsSharing *sharing, gint64 capacity) {
   return sharing->resources->len - 1;
 }
 
-void ls_sharing_reserve (LsSharing *sharing, guint n_resources) {
-  ls_memory_reserve (sharing->resources, n_resources);
-}
-
 gint64 ls_sharing_capacity (const LsSharing *sharing, guint32 resource) {
   return ls_resource_at (sharing, resource)->capacity;
 }

@@ -39,7 +39,6 @@ void ls_sharing_free (LsSharing *sharing);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsSharing, ls_sharing_free)
 
 guint32 ls_sharing_add_resource (LsSharing *sharing, gint64 capacity);
-void ls_sharing_reserve (LsSharing *sharing, guint n_resources); /* a hint */
 void ls_sharing_set_capacity (LsSharing *sharing, guint32 resource, gint64 capacity);
 gint64 ls_sharing_capacity (const LsSharing *sharing, guint32 resource);
 

@@ -93,11 +93,6 @@ LsKernelCost ls_kernel_stream (const LsDevice *device, gint64 bytes, double vect
   return ls_kernel_stream_real (device, (double) bytes, vector_flops, 1);
 }
 
-LsKernelCost ls_kernel_copy (const LsDevice *device, gint64 bytes) {
-  LS_REQUIRE (bytes >= 0, "bytes %" G_GINT64_FORMAT, bytes);
-  return ls_kernel_stream_real (device, 2.0 * (double) bytes, 0, 1);
-}
-
 /* Adds two byte counts, both at most 2^62. */
 static gint64 add_bytes (LsKernelCost *cost, gint64 more) {
   gint64 sum = 0;

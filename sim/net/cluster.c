@@ -311,13 +311,6 @@ const LsLinkOverride *ls_cluster_override (const LsCluster *cluster, guint i) {
   return &g_array_index (cluster->overrides, LsLinkOverride, i);
 }
 
-guint ls_cluster_find_fabric (const LsCluster *cluster, const char *name) {
-  for (guint i = 0; i < cluster->n_fabrics; i++)
-    if (g_str_equal (cluster->fabrics[i].name, name))
-      return i;
-  return LS_NO_FABRIC;
-}
-
 guint ls_node_adapters (const LsNodeSpec *node, guint fabric) {
   guint n = 0;
   for (guint i = 0; i < node->n_nic_sets; i++)

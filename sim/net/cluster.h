@@ -129,9 +129,6 @@ const LsFabricSpec *ls_cluster_fabric (const LsCluster *cluster, guint fabric);
 const LsStorageSpec *ls_cluster_storage (const LsCluster *cluster);
 guint ls_cluster_n_overrides (const LsCluster *cluster);
 const LsLinkOverride *ls_cluster_override (const LsCluster *cluster, guint i);
-/* The fabric called so; LS_NO_FABRIC: none. */
-#define LS_NO_FABRIC G_MAXUINT
-guint ls_cluster_find_fabric (const LsCluster *cluster, const char *name);
 /* What the device is: the accelerator, under MIG the slice of it. */
 const LsAccelerator *ls_cluster_gpu (const LsCluster *cluster, guint gpu);
 const LsDevice *ls_cluster_device (const LsCluster *cluster, guint gpu);

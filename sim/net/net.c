@@ -494,7 +494,3 @@ LsNetEstimate ls_net_estimate (LsNet *net, const guint *gpus, guint n,
   }
   return estimate;
 }
-
-char *ls_net_describe_route (const LsNet *net, guint gpu_a, guint gpu_b) {
-  return ls_topology_describe_route (net->topology, gpu_a, gpu_b);
-}

@@ -70,5 +70,3 @@ void ls_net_drop_transfers (LsNet *net);
 
 /* Text for people (transfer full). `check --topology`: the cluster's parts and rates. */
 char *ls_net_describe (const LsCluster *cluster);
-/* `check --route A B`: every resource from GPU a to GPU b with its share of the flow. */
-char *ls_net_describe_route (const LsNet *net, guint gpu_a, guint gpu_b);

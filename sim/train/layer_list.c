@@ -143,6 +143,27 @@ static LsKernelCost interaction_cost (const LsLayerBuilder *b, const LsElement *
   return pass == LS_PASS_FORWARD ? cost : ls_kernel_times (&cost, 2);
 }
 
+/* The kernel of an element whose two passes are costed alike; NULL: the passes of this kind differ. */
+static LsLayerOp *either_pass (LsLayerBuilder *b, const LsElement *e, const char *name,
+                               LsPass pass) {
+  switch (e->kind) {
+  case LS_ELEMENT_INTERACTION:
+    return ls_layer_add_kernel (b, name, LS_KIND_MATMUL, interaction_cost (b, e, pass));
+  case LS_ELEMENT_BATCH_NORM:
+  case LS_ELEMENT_LAYER_NORM:
+    return ls_layer_add_kernel (b, name, LS_KIND_NORM, norm_cost (b, e, pass));
+  case LS_ELEMENT_CROSS_ENTROPY:
+    return ls_layer_add_kernel (b, name, LS_KIND_LOSS,
+                                ls_kernel_cross_entropy (&b->device, b->batch, e->out_channels,
+                                                         b->format, LS_LOSS_KERNEL_PASSES, pass));
+  case LS_ELEMENT_MAX_POOL:
+  case LS_ELEMENT_AVERAGE_POOL:
+    return ls_layer_add_kernel (b, name, LS_KIND_ELEMENTWISE, pool_cost (b, e));
+  default:
+    return NULL;
+  }
+}
+
 static void forward (LsLayerBuilder *b, const LsElement *e, const LsElement *next) {
   const char *name = ls_element_name (e->kind);
   const LsConvolution shape = convolution (b, e);
@@ -152,9 +173,6 @@ static void forward (LsLayerBuilder *b, const LsElement *e, const LsElement *nex
   case LS_ELEMENT_EMBEDDING_TABLES:
     tables (b, e);
     return;
-  case LS_ELEMENT_INTERACTION:
-    op = ls_layer_add_kernel (b, name, LS_KIND_MATMUL, interaction_cost (b, e, LS_PASS_FORWARD));
-    break;
   case LS_ELEMENT_CONVOLUTION:
     op = ls_layer_add_kernel (b, name, LS_KIND_CONVOLUTION,
                               ls_kernel_convolution (&b->device, &shape, LS_PASS_FORWARD, FALSE));
@@ -162,22 +180,10 @@ static void forward (LsLayerBuilder *b, const LsElement *e, const LsElement *nex
   case LS_ELEMENT_LINEAR:
     op = ls_layer_add_linear (b, name, e->in_channels, e->out_channels);
     break;
-  case LS_ELEMENT_BATCH_NORM:
-  case LS_ELEMENT_LAYER_NORM:
-    op = ls_layer_add_kernel (b, name, LS_KIND_NORM, norm_cost (b, e, LS_PASS_FORWARD));
-    break;
-  case LS_ELEMENT_CROSS_ENTROPY:
-    op = ls_layer_add_kernel (b, name, LS_KIND_LOSS,
-                              ls_kernel_cross_entropy (&b->device, b->batch, e->out_channels,
-                                                       b->format, LS_LOSS_KERNEL_PASSES,
-                                                       LS_PASS_FORWARD));
-    break;
-  case LS_ELEMENT_MAX_POOL:
-  case LS_ELEMENT_AVERAGE_POOL:
-    op = ls_layer_add_kernel (b, name, LS_KIND_ELEMENTWISE, pool_cost (b, e));
-    break;
   default:
-    op = ls_layer_add_pass (b, name, out_elements (b, e), e->kind == LS_ELEMENT_ADD ? 2 : 1, 1);
+    op = either_pass (b, e, name, LS_PASS_FORWARD);
+    if (op == NULL)
+      op = ls_layer_add_pass (b, name, out_elements (b, e), e->kind == LS_ELEMENT_ADD ? 2 : 1, 1);
     break;
   }
   op->saved_bytes = saved_bytes (b, e, next);
@@ -201,9 +207,6 @@ static void backward (LsLayerBuilder *b, const LsElement *e, gboolean input_grad
   case LS_ELEMENT_EMBEDDING_TABLES:
     tables_grad (b, e);
     return;
-  case LS_ELEMENT_INTERACTION:
-    op = ls_layer_add_kernel (b, name, LS_KIND_MATMUL, interaction_cost (b, e, LS_PASS_BACKWARD));
-    break;
   case LS_ELEMENT_CONVOLUTION:
     op = ls_layer_add_kernel (
         b, name, LS_KIND_CONVOLUTION,
@@ -214,22 +217,10 @@ static void backward (LsLayerBuilder *b, const LsElement *e, gboolean input_grad
       ls_layer_add_input_gradient (b, name, e->in_channels, e->out_channels);
     ls_layer_add_weight_gradient (b, "linear_weight_grad", e->in_channels, e->out_channels);
     return;
-  case LS_ELEMENT_BATCH_NORM:
-  case LS_ELEMENT_LAYER_NORM:
-    op = ls_layer_add_kernel (b, name, LS_KIND_NORM, norm_cost (b, e, LS_PASS_BACKWARD));
-    break;
-  case LS_ELEMENT_CROSS_ENTROPY:
-    op = ls_layer_add_kernel (b, name, LS_KIND_LOSS,
-                              ls_kernel_cross_entropy (&b->device, b->batch, e->out_channels,
-                                                       b->format, LS_LOSS_KERNEL_PASSES,
-                                                       LS_PASS_BACKWARD));
-    break;
-  case LS_ELEMENT_MAX_POOL:
-  case LS_ELEMENT_AVERAGE_POOL:
-    op = ls_layer_add_kernel (b, name, LS_KIND_ELEMENTWISE, pool_cost (b, e));
-    break;
   default:
-    op = ls_layer_add_pass (b, name, in_elements (b, e), 2, 1);
+    op = either_pass (b, e, name, LS_PASS_BACKWARD);
+    if (op == NULL)
+      op = ls_layer_add_pass (b, name, in_elements (b, e), 2, 1);
     break;
   }
   op->workspace_bytes = ls_layer_bytes (b, in_elements (b, e) + out_elements (b, e));

@@ -152,10 +152,6 @@ static gint64 expert_block (const LsTransformer *t, gint64 routed) {
          routed * ls_transformer_expert_parameters (t);
 }
 
-gint64 ls_transformer_expert_block_parameters (const LsTransformer *t) {
-  return expert_block (t, t->experts.count);
-}
-
 gint64 ls_element_parameters (const LsElement *e) {
   switch (e->kind) {
   case LS_ELEMENT_CONVOLUTION:

@@ -164,10 +164,9 @@ gint64 ls_model_parameters (const LsModel *model);
 gint64 ls_model_trained_parameters (const LsModel *model);
 /* Parameters that one token meets: all but the routed experts that it is not sent to. */
 gint64 ls_model_active_parameters (const LsModel *model);
-/* Parameters of one dense transformer block, of one with experts, of one routed expert, of attention
- * alone (without its norm), of one element. */
+/* Parameters of one dense transformer block, of one routed expert, of attention alone (without its norm),
+ * of one element. */
 gint64 ls_transformer_block_parameters (const LsTransformer *transformer);
-gint64 ls_transformer_expert_block_parameters (const LsTransformer *transformer);
 gint64 ls_transformer_expert_parameters (const LsTransformer *transformer);
 gint64 ls_transformer_attention_parameters (const LsTransformer *transformer);
 /* Adapters of one block, before tensor parallelism: sum over targets of rank x (in + out). */

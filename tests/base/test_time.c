@@ -59,24 +59,11 @@ START_TEST (picoseconds_round_to_the_nearest_nanosecond) {
 }
 END_TEST
 
-START_TEST (sums_are_checked) {
-  g_autoptr (GError) error = NULL;
-  gint64 sum = 0;
-
-  ck_assert (ls_time_add (G_MAXINT64 - 1, 1, &sum, &error));
-  ck_assert_int_eq (sum, G_MAXINT64);
-  ck_assert (!ls_time_add (G_MAXINT64, 1, &sum, &error));
-  ck_assert (g_error_matches (error, LS_ERROR, LS_ERROR_OVERFLOW));
-  ck_assert_int_eq (sum, G_MAXINT64);
-}
-END_TEST
-
 static void add (TCase *tcase) {
   tcase_add_test (tcase, seconds_round_to_the_nearest_picosecond);
   tcase_add_test (tcase, what_does_not_fit_is_an_overflow);
   tcase_add_test_raise_signal (tcase, checked_conversion_aborts_on_nonsense, SIGABRT);
   tcase_add_test (tcase, picoseconds_round_to_the_nearest_nanosecond);
-  tcase_add_test (tcase, sums_are_checked);
 }
 
 LS_TEST_MAIN ("time", add)

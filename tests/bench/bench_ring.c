@@ -114,7 +114,6 @@ static RingRun ring_run (guint n, gboolean messages) {
   struct mallinfo2 before = mallinfo2 ();
   double start_s = bench_cpu_s ();
   LsEngine *engine = ls_engine_new ();
-  ls_engine_reserve (engine, n, n, 2 * n);
   g_autofree guint *ranks = g_new (guint, n);
   ring_fill (&ring, engine, messages);
   for (guint i = 0; i < n; i++)

@@ -193,40 +193,7 @@ START_TEST (cancel_kernel_copy_collective_and_delay) {
 }
 END_TEST
 
-typedef struct {
-  LsMark target;
-  gint32 counter;
-} Move;
-
-static void move_main (gpointer self, LsEngine *engine) {
-  Move *move = self;
-  ls_engine_move (engine, 0, 0, move->target, &move->counter);
-}
-
-START_TEST (move_to_another_position) {
-  /* 10 iterations of 2 us; at 5 us (in iteration 2) moved to iteration 8: ends at 5 + 2 x 2 us. */
-  g_autoptr (LsProgram) program = ls_program_new ("move");
-  guint s = ls_program_add_stream (program, "s");
-  LsOp kernel = bed_kernel (2 * US, 1, 0);
-  ls_program_repeat (program, s, 10);
-  LsMark mark = ls_program_add (program, s, &kernel);
-  ls_program_end_repeat (program, s);
-  bed_freeze (program);
-  g_autoptr (Bed) bed = bed_new (1, 1e9, &program, 1);
-  Move move = {mark, 8};
-  ls_engine_schedule (bed->engine, 5 * US, 0, move_main, &move);
-  bed_run (bed);
-  ck_assert_int_eq (ls_engine_now_ps (bed->engine), 9 * US);
-}
-END_TEST
-
-static void count_put (gpointer self, LsEngine *engine, guint to, guint from, const LsOp *op) {
-  (void) engine, (void) op;
-  ck_assert_uint_eq (to, 1 - from);
-  ++*(guint *) self;
-}
-
-START_TEST (puts_call_the_handler) {
+START_TEST (puts_need_no_receiver) {
   g_autoptr (LsProgram) program = ls_program_new ("put");
   guint s = ls_program_add_stream (program, "s");
   LsOp put = bed_op (LS_OP_PUT, 0, 0);
@@ -237,10 +204,7 @@ START_TEST (puts_call_the_handler) {
   g_autoptr (Bed) bed = bed_new (2, 1e9, &program, 1);
   bed->transfers[0] = (BedTransfer){.bytes = 1000};
   ls_engine_add_table (bed->engine, peers);
-  guint count = 0;
-  ls_engine_set_put_handler (bed->engine, count_put, &count);
   bed_run (bed);
-  ck_assert_uint_eq (count, 2);
   ck_assert_int_eq (ls_engine_now_ps (bed->engine), US);
 }
 END_TEST
@@ -315,10 +279,9 @@ START_TEST (timers_by_handle) {
   guint64 b = ls_engine_schedule (engine, 20, 1, count_call, &calls);
   ck_assert (ls_engine_cancel_timer (engine, a));
   ck_assert (!ls_engine_cancel_timer (engine, a));
-  ck_assert (ls_engine_reschedule_timer (engine, b, 30));
   ck_assert (ls_engine_run (engine, G_MAXINT64, NULL, NULL));
   ck_assert_uint_eq (calls, 1);
-  ck_assert_int_eq (ls_engine_now_ps (engine), 30);
+  ck_assert_int_eq (ls_engine_now_ps (engine), 20);
   ck_assert (!ls_engine_cancel_timer (engine, b));
 }
 END_TEST
@@ -338,8 +301,7 @@ int main (void) {
   tcase_add_test (tcase, link_down_and_up_again);
   tcase_add_test (tcase, standing_still_for_ever_is_reported);
   tcase_add_test (tcase, cancel_kernel_copy_collective_and_delay);
-  tcase_add_test (tcase, move_to_another_position);
-  tcase_add_test (tcase, puts_call_the_handler);
+  tcase_add_test (tcase, puts_need_no_receiver);
   tcase_add_test (tcase, mm1_mean_number_in_system);
   tcase_add_test (tcase, timers_by_handle);
   suite_add_tcase (suite, tcase);

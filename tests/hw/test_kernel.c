@@ -46,9 +46,7 @@ START_TEST (nothing_costs_nothing) {
   LsDevice device = device_of ("a100");
   LsMatmul none = {.m = 0, .n = 8, .k = 8, .batch = 1, .format = LS_FORMAT_FP16};
   const LsKernelCost costs[] = {
-      ls_kernel_matmul (&device, &none),
-      ls_kernel_stream (&device, 0, 0),
-      ls_kernel_copy (&device, 0),
+      ls_kernel_matmul (&device, &none), ls_kernel_stream (&device, 0, 0),
       ls_kernel_roofline (&device, LS_FORMAT_FP16, 0, 0),
       ls_kernel_norm (&device, 0, 1024, LS_FORMAT_FP16, TRUE, LS_PASS_FORWARD),
       ls_kernel_sequence (NULL, 0)};
@@ -72,7 +70,7 @@ START_TEST (streamed_bytes) {
     LsKernelCost cost;
     gint64 bytes;
   } cases[] = {
-      {"copy", ls_kernel_copy (&device, tensor), 2 * tensor},
+      {"stream", ls_kernel_stream (&device, 2 * tensor, 0), 2 * tensor},
       {"add", ls_kernel_elementwise (&device, 1000 * 512, 2, 1, 1, LS_FORMAT_FP16), 3 * tensor},
       {"norm", ls_kernel_norm (&device, 1000, 512, LS_FORMAT_BF16, TRUE, LS_PASS_FORWARD),
        2 * tensor},
@@ -132,7 +130,7 @@ START_TEST (sequences_add_up) {
                     .output = LS_FORMAT_BF16};
   const LsKernelCost parts[] = {ls_kernel_matmul (&device, &shape),
                                 ls_kernel_stream (&device, 100000000, 1e6),
-                                ls_kernel_copy (&device, 777)};
+                                ls_kernel_stream (&device, 1554, 0)};
   LsKernelCost sum = ls_kernel_sequence (parts, 3);
   ck_assert_int_eq (sum.alone_ps, parts[0].alone_ps + parts[1].alone_ps + parts[2].alone_ps);
   ck_assert_int_eq (sum.bytes, parts[0].bytes + parts[1].bytes + parts[2].bytes);
@@ -212,7 +210,7 @@ START_TEST (too_much_is_marked) {
   ck_assert (sum.overflow && sum.alone_ps > 0 && sum.bytes > 0);
   sum = ls_kernel_times (&parts[0], huge);
   ck_assert (sum.overflow && sum.alone_ps > 0 && sum.bytes > 0);
-  LsKernelCost small = ls_kernel_copy (&device, 1);
+  LsKernelCost small = ls_kernel_stream (&device, 2, 0);
   ck_assert (!small.overflow && small.alone_ps > 0);
 }
 END_TEST

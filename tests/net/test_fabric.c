@@ -205,7 +205,7 @@ START_TEST (cube_mesh) {
     ck_assert_msg (fabs (got.busbw_bytes_per_s / (rows[i].links * RATE) - 1) < 1e-6,
                    "%u members: %g", rows[i].n, got.busbw_bytes_per_s);
   }
-  g_autofree char *route = ls_net_describe_route (net, 0, 5);
+  g_autofree char *route = ls_topology_describe_route (ls_net_topology (net), 0, 5);
   ck_assert_ptr_nonnull (strstr (route, "PCIe"));
 }
 END_TEST

@@ -31,7 +31,12 @@ static void finish (Built *built) {
 }
 
 static guint fabric_of (const Built *built) {
-  return ls_cluster_find_fabric (built->scenario.cluster, "compute");
+  const LsCluster *cluster = built->scenario.cluster;
+  guint fabric = 0;
+
+  while (!g_str_equal (ls_cluster_fabric (cluster, fabric)->name, "compute"))
+    fabric++;
+  return fabric;
 }
 
 /* Bisection of the fabric `compute` in units of one port (10 GB/s). Formulas: single switch and
