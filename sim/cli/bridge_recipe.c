@@ -133,6 +133,13 @@ static gboolean is_one_of (const char *gpus, const char *name) {
   return gpus == NULL;
 }
 
+const char *ls_bridge_attention (const LsTrainingRow *row) {
+  const int release = release_number (row->release);
+
+  return g_str_equal (row->software->name, "megatron-bridge") && release >= 260200 ? "flash-4"
+                                                                                   : NULL;
+}
+
 const LsBridgeRecipe *ls_bridge_recipe (const LsTrainingRow *row) {
   const int release = release_number (row->release);
 

@@ -30,4 +30,9 @@ typedef struct {
 /* The recipe of a mixture of experts; NULL where none is known. Static. */
 const LsBridgeRecipe *ls_bridge_recipe (const LsTrainingRow *row);
 
+/* The attention kernel of a release of Megatron-Bridge, a mixture of experts or not; NULL: that of its generation. Its
+ * containers have cuDNN 9.11 (25.09), 9.13.1 (25.11), 9.18 (26.02) and 9.20 (26.04). source: Megatron-Bridge @2075a5b,
+ * docs/releases/software-versions.md. */
+const char *ls_bridge_attention (const LsTrainingRow *row);
+
 G_END_DECLS

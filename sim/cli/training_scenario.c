@@ -228,13 +228,18 @@ static void append_zero (GString *yaml, const LsTrainingRow *row) {
 
 static void append_software (GString *yaml, const LsTrainingRow *row) {
   const LsBridgeRecipe *recipe = ls_bridge_recipe (row);
+  const char *attention = ls_bridge_attention (row);
+  g_autoptr (GString) more = g_string_new (NULL);
 
   if (row->cuda_graphs > 0 || (recipe != NULL && recipe->graphs))
-    g_string_append_printf (yaml, "  software: {generation: %s, cuda_graphs: true}\n",
-                            row->software->name);
+    g_string_append (more, ", cuda_graphs: true");
   else if (recipe != NULL && recipe->parts != NULL)
-    g_string_append_printf (yaml, "  software: {generation: %s, layer_graphs: %s}\n",
-                            row->software->name, recipe->parts);
+    g_string_append_printf (more, ", layer_graphs: %s", recipe->parts);
+  if (attention != NULL)
+    g_string_append_printf (more, ", attention: %s", attention);
+  if (more->len > 0)
+    g_string_append_printf (yaml, "  software: {generation: %s%s}\n", row->software->name,
+                            more->str);
   else
     g_string_append_printf (yaml, "  software: %s\n", row->software->name);
 }

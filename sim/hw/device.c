@@ -56,8 +56,6 @@ void ls_device_init (LsDevice *device, const LsAccelerator *accelerator, LsClock
       .sms = accelerator->sms,
       .kernel_overhead_s = tuning->kernel_overhead_s.value,
       .depth_ramp = tuning->depth_ramp.value,
-      .flash_narrow_forward = tuning->flash_narrow_forward.value,
-      .flash_narrow_backward = tuning->flash_narrow_backward.value,
       .collective_sm_share = MIN (1.0, tuning->collective_sms.value / accelerator->sms),
       .collective_slowdown = tuning->collective_slowdown.value,
       .hbm_bytes = accelerator->hbm_bytes,
@@ -85,8 +83,11 @@ LsAttention ls_device_attention (const LsDevice *device, LsAttention wanted) {
 }
 
 gboolean ls_device_attends_narrow (const LsDevice *device, LsAttention attention) {
-  return attention == LS_ATTENTION_FLASH3 && device->flash_narrow_forward > 0 &&
-         device->flash_narrow_backward > 0;
+  const LsTuning *tuning = device->accelerator->tuning;
+  const LsAttention runs = ls_device_attention (device, attention);
+
+  return (runs == LS_ATTENTION_FLASH3 && tuning->flash_narrow_forward.value > 0) ||
+         (runs == LS_ATTENTION_FLASH4 && tuning->flash4_tensor_forward.value > 0);
 }
 
 double ls_device_ridge (const LsDevice *device, LsFormat format) {

@@ -23,8 +23,6 @@ typedef struct {
   double depth_ramp;
   double flash_forward_flops_per_s[LS_N_ATTENTIONS]; /* 0: does not run */
   double flash_backward_flops_per_s[LS_N_ATTENTIONS];
-  double flash_narrow_forward; /* FLASH3 on 8-bit operands / on 16-bit ones; 0: does not run */
-  double flash_narrow_backward;
   double collective_sm_share; /* of all SMs, held by one running collective */
   double collective_slowdown; /* rate factor of a collective whose members all compute */
   gint64 hbm_bytes;           /* physical, as the driver reports */

@@ -18,6 +18,13 @@
  * source: fitted on twelve kernels of 16 to 128 such heads, 4k and 32k tokens, forward and backward, measured on a B200
  * by MooreThreads/SimuMax (configs/system/b200_bf16_ceperm.json @e691807): 0.81 to 0.94, mean 0.88. */
 #define UNEVEN_RATE 0.88
+/* The same of cuDNN 9.18 and later. source: NVIDIA/cudnn-frontend, benchmark/sdpa_benchmark_training/results, causal, 4k to
+ * 16k tokens on GB200 and GB300: heads of 192 and 128 in gb200_918_only_cudnn and gb300_918_only_cudnn, dsv3, @9072c4e and @b8c0656, of 128 in
+ * llama3.1_*.csv beside them: 0.90 to 0.98, mean 0.94; in MXFP8 (9.22, {dsv3,llama3.1} of GB200 and GB300, 20260424 @60e572b) 1.05 to
+ * 1.09 forward, 1.23 to 1.33 backward. */
+#define UNEVEN_RATE_4 0.94
+#define UNEVEN_NARROW_FORWARD 1.07
+#define UNEVEN_NARROW_BACKWARD 1.28
 /* Start and end of a tile. Source: fitted on the FlashAttention-2/3 forward figures of H100 SXM5, head
  * dimension 128, 512 to 16k tokens, with and without mask: both versions lose 1.9-2.0 us per tile. */
 #define TILE_OVERHEAD_S 1.9e-6
@@ -32,14 +39,24 @@ static double larger (double a, double b) {
   return a > b ? a : b;
 }
 
-static double head_factor (gint64 head_dim) {
-  double d = (double) head_dim;
-  double factor = d / (d + HEAD_HALF) * (HEAD_FULL + HEAD_HALF) / HEAD_FULL;
+static double head_factor (const LsDevice *device, gint64 head_dim, LsPass pass) {
+  const LsTuning *t = device->accelerator->tuning;
+  const double own =
+      pass == LS_PASS_FORWARD ? t->flash_half_forward.value : t->flash_half_backward.value;
+  const double half = own > 0 ? own : HEAD_HALF, d = (double) head_dim;
+  const double factor = d / (d + half) * (HEAD_FULL + half) / HEAD_FULL;
+
   return factor < 1 ? factor : 1;
 }
 
-static double uneven_factor (const LsAttentionShape *shape) {
-  return shape->value_dim > 0 && shape->value_dim != shape->head_dim ? UNEVEN_RATE : 1;
+static double uneven_factor (LsAttention attention, const LsAttentionShape *shape, LsPass pass) {
+  if (shape->value_dim == 0 || shape->value_dim == shape->head_dim)
+    return 1;
+  if (attention != LS_ATTENTION_FLASH4)
+    return UNEVEN_RATE;
+  if (!ls_format_is_narrow (shape->format))
+    return UNEVEN_RATE_4;
+  return pass == LS_PASS_FORWARD ? UNEVEN_NARROW_FORWARD : UNEVEN_NARROW_BACKWARD;
 }
 
 static gboolean windowed (const LsAttentionShape *shape) {
@@ -61,12 +78,23 @@ static double kept_share (const LsAttentionShape *shape) {
   return queries < keys ? 1 - queries / (2 * keys) : 0.5;
 }
 
+static double narrow_factor (const LsTuning *t, LsAttention attention, LsFormat format,
+                             LsPass pass) {
+  const gboolean forward = pass == LS_PASS_FORWARD;
+
+  if (attention != LS_ATTENTION_FLASH4)
+    return forward ? t->flash_narrow_forward.value : t->flash_narrow_backward.value;
+  if (format == LS_FORMAT_MXFP8)
+    return forward ? t->flash4_block_forward.value : t->flash4_block_backward.value;
+  return forward ? t->flash4_tensor_forward.value : t->flash4_tensor_backward.value;
+}
+
 /* Rates are those of 16-bit formats; fp32 slows a flash kernel as it slows matmuls, 8 bits speed it up as measured where
  * the device has such a kernel: products only, the exponentials stay. */
 static double format_factor (const LsDevice *device, LsAttention attention, LsFormat format,
                              LsPass pass) {
   if (ls_format_is_narrow (format) && ls_device_attends_narrow (device, attention))
-    return pass == LS_PASS_FORWARD ? device->flash_narrow_forward : device->flash_narrow_backward;
+    return narrow_factor (device->accelerator->tuning, attention, format, pass);
   double half = larger (device->matmul_flops_per_s[LS_FORMAT_BF16],
                         device->matmul_flops_per_s[LS_FORMAT_FP16]);
   double own = device->matmul_flops_per_s[format];
@@ -78,7 +106,9 @@ static double flash_rate (const LsDevice *device, LsAttention attention,
   const double *rates = pass == LS_PASS_FORWARD ? device->flash_forward_flops_per_s
                                                 : device->flash_backward_flops_per_s;
 
-  return rates[attention] * format_factor (device, attention, shape->format, pass);
+  return rates[attention] * format_factor (device, attention, shape->format, pass) *
+         head_factor (device, shape->head_dim, pass) * (shape->causal ? CAUSAL_RATE : 1) *
+         uneven_factor (attention, shape, pass);
 }
 
 static double value_dim (const LsAttentionShape *shape) {
@@ -126,8 +156,7 @@ static double flash_seconds (const LsDevice *device, const LsAttentionShape *sha
   double length = (double) inner * kept_share (shape) + edges * TILE / 2.0;
   double longest = windowed (shape) ? (double) shape->window + TILE : (double) inner;
   double width = product_width (shape, products);
-  double per_sm = rate * head_factor (shape->head_dim) * (shape->causal ? CAUSAL_RATE : 1) *
-                  uneven_factor (shape) / device->sms;
+  double per_sm = rate / device->sms;
   double speedup = device->accelerator->sm_speedup > 0 ? device->accelerator->sm_speedup : 1;
   double mean_s = tile_seconds (TILE, length, width, per_sm, overhead_s / speedup);
   double longest_s = tile_seconds (unit, longest, width, per_sm, overhead_s / speedup);

@@ -236,22 +236,52 @@ const LsTuning ls_tuning_hopper_pcie = {
       FOUND (1.25, NARROW_ATTENTION "GB300.csv (cuDNN 9.13.1): 2352 and 1884"), \
   .flash_narrow_backward =                                                      \
       FOUND (1.39, NARROW_ATTENTION "GB300.csv (cuDNN 9.13.1): 1880 and 1350")
+/* Of cuDNN 9.18 to 9.22, 64 query and 8 key heads of 128, causal, 8k tokens. */
+#define CUDNN_2026                                                                          \
+  "NVIDIA/cudnn-frontend, benchmark/sdpa_benchmark_training/results, llama3.1, 8k tokens: " \
+  "time in bf16 / in 8 bits, "
+#define FLASH4_B200                                                                            \
+  .flash4_tensor_forward = FOUND (1.24, CUDNN_2026 "GB200, 9.18 to 9.22: 1.19, 1.24, 1.30"),   \
+  .flash4_tensor_backward = FOUND (1.13, CUDNN_2026 "GB200, 9.18 to 9.22: 1.16, 1.13, 1.09"),  \
+  .flash4_block_forward = FOUND (1.22, CUDNN_2026 "GB200, 9.22 @60e572b: 1.397 and 1.156 ms"), \
+  .flash4_block_backward = FOUND (0.98, CUDNN_2026 "GB200, 9.22 @60e572b: 4.127 and 4.272 ms")
+#define FLASH4_GB300                                                                           \
+  .flash4_tensor_forward = FOUND (1.45, CUDNN_2026 "GB300, 9.18 to 9.22: 1.32, 1.47, 1.56"),   \
+  .flash4_tensor_backward = FOUND (1.17, CUDNN_2026 "GB300, 9.18 to 9.22: 1.14, 1.15, 1.24"),  \
+  .flash4_block_forward = FOUND (1.41, CUDNN_2026 "GB300, 9.22 @60e572b: 1.185 and 0.856 ms"), \
+  .flash4_block_backward = FOUND (0.99, CUDNN_2026 "GB300, 9.22 @60e572b: 3.832 and 3.917 ms")
+/* One GPU, one benchmark, two releases: the share of the older one, whose clocks under load were measured, times how much
+ * faster the newer runs. At 8k and 32k tokens 1.12 and 1.08 forward, 1.21 and 1.15 backward. */
+#define SINCE_918                                                                                \
+  "flash-3's by cuDNN 9.13.1 / 9.18 on one GB300, a head of 128, 8k and 32k tokens, causal: "    \
+  "NVIDIA/cudnn-frontend @bb37575, artifacts/sdpa_bf16_benchmark_results_NVIDIA_GB300.csv (128 " \
+  "heads: fp8's file has 1.281 and 18.680, 4.778 and 65.150 ms in bf16), and @b8c0656, results/" \
+  "gb300_918_only_cudnn/llama3.1_20260126_110426.csv (64: 0.571 and 8.663, 1.976 and 28.331)"
+/* Per score, forward and backward, against heads of 128 at 8k tokens (llama3.1). */
+#define NARROW_HEADS                                                                             \
+  "heads of 64 of NVIDIA/cudnn-frontend, benchmark/sdpa_benchmark_training/results, GB200 and "  \
+  "GB300: windows of 1024 (9.19, gb200_919_only_cudnn/gpt_oss @afa9f7c), of 128 and, in 8 bits " \
+  "backward, none (9.22, gpt_oss/gb200 @60e572b)"
 #define WIDE_B200 FITTED (0.60, SIMUMAX_STEPS)
-#define BLACKWELL_COMMON(wide, narrow, flash)                                                      \
-  .narrow_columns = TRUE, .matmul_sustained = wide, .narrow_sustained = narrow,                    \
-  .flash_sustained = flash, .vector_fraction = ASSUMED (0.60, VECTOR),                             \
-  .hbm_fraction = ASSUMED (0.88, "as Hopper and Ampere"), .depth_ramp = ASSUMED (64, RAMP),        \
-  .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),                                                 \
-  .flash_forward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.10, "FA1 : FA2 as on A100"),                \
-                    [LS_ATTENTION_FLASH2] = ASSUMED (0.18, "Hopper's absolute rate x 1.1"),        \
-                    [LS_ATTENTION_FLASH3] =                                                        \
-                        FITTED (0.54, SIMUMAX ": sdp_fwd, 64 heads, 4k to 128k tokens, causal")},  \
-  .flash_backward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.09, "FA1 : FA2 as on A100"),               \
-                     [LS_ATTENTION_FLASH2] = ASSUMED (0.16, "Hopper's absolute rate x 1.1"),       \
-                     [LS_ATTENTION_FLASH3] = FITTED (0.46, SIMUMAX ": sdp_bwd, the same shapes")}, \
-  .flash_rows = FITTED (256, SIMUMAX ": sdp_fwd of 4 and 8 heads, 4k tokens (92 and 98 us); two "  \
-                                     "tiles of 128 in turn, as in FlashAttention-4"),              \
-  .collective_sms = ASSUMED (24, "as Hopper"), .collective_slowdown = ASSUMED (0.87, AS_HOPPER),   \
+#define BLACKWELL_COMMON(wide, narrow, flash)                                                     \
+  .narrow_columns = TRUE, .matmul_sustained = wide, .narrow_sustained = narrow,                   \
+  .flash_sustained = flash, .vector_fraction = ASSUMED (0.60, VECTOR),                            \
+  .hbm_fraction = ASSUMED (0.88, "as Hopper and Ampere"), .depth_ramp = ASSUMED (64, RAMP),       \
+  .kernel_overhead_s = ASSUMED (2.0e-6, OVERHEAD),                                                \
+  .flash_forward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.10, "FA1 : FA2 as on A100"),               \
+                    [LS_ATTENTION_FLASH2] = ASSUMED (0.18, "Hopper's absolute rate x 1.1"),       \
+                    [LS_ATTENTION_FLASH3] =                                                       \
+                        FITTED (0.54, SIMUMAX ": sdp_fwd, 64 heads, 4k to 128k tokens, causal"),  \
+                    [LS_ATTENTION_FLASH4] = DERIVED (0.594, SINCE_918 ": 1.10")},                 \
+  .flash_backward = {[LS_ATTENTION_FLASH1] = ASSUMED (0.09, "FA1 : FA2 as on A100"),              \
+                     [LS_ATTENTION_FLASH2] = ASSUMED (0.16, "Hopper's absolute rate x 1.1"),      \
+                     [LS_ATTENTION_FLASH3] = FITTED (0.46, SIMUMAX ": sdp_bwd, the same shapes"), \
+                     [LS_ATTENTION_FLASH4] = DERIVED (0.543, SINCE_918 ": 1.18")},                \
+  .flash_half_forward = FITTED (1000, NARROW_HEADS ": a score takes as long at either width"),    \
+  .flash_half_backward = FITTED (200, NARROW_HEADS),                                              \
+  .flash_rows = FITTED (256, SIMUMAX ": sdp_fwd of 4 and 8 heads, 4k tokens (92 and 98 us); two " \
+                                     "tiles of 128 in turn, as in FlashAttention-4"),             \
+  .collective_sms = ASSUMED (24, "as Hopper"), .collective_slowdown = ASSUMED (0.87, AS_HOPPER),  \
   .context_bytes = RECALLED (1.0 * (1 << 30), CONTEXT), .tiles = tiles_large
 
 /* Ceilings of the B200 and of the GB200; the Ultra parts have none published and take theirs. */
@@ -285,6 +315,7 @@ const LsTuning ls_tuning_blackwell = {
     BLACKWELL_CEILINGS,
     BLACKWELL_COMMON (WIDE_B200, FITTED (0.68, BRIDGE_ROWS), ASSUMED (1.0, BENCHMARK)),
     NARROW_B200,
+    FLASH4_B200,
 };
 
 const LsTuning ls_tuning_blackwell_ultra = {
@@ -292,6 +323,7 @@ const LsTuning ls_tuning_blackwell_ultra = {
     BLACKWELL_CEILINGS,
     BLACKWELL_COMMON (WIDE_B200, FITTED (0.68, BRIDGE_ROWS), ULTRA),
     NARROW_GB300,
+    FLASH4_GB300,
 };
 
 const LsTuning ls_tuning_grace_blackwell = {
@@ -299,6 +331,7 @@ const LsTuning ls_tuning_grace_blackwell = {
     GRACE_BLACKWELL_CEILINGS,
     BLACKWELL_COMMON (WIDE_B200, FITTED (0.68, BRIDGE_ROWS), ASSUMED (1.0, BENCHMARK)),
     NARROW_B200,
+    FLASH4_B200,
 };
 
 const LsTuning ls_tuning_grace_blackwell_ultra = {
@@ -310,6 +343,7 @@ const LsTuning ls_tuning_grace_blackwell_ultra = {
         FITTED (0.80, "mbridge-25.11-552a, -552b of train_nvidia_nemo_mbridge.csv (GB300, 1400 W)"),
         ULTRA),
     NARROW_GB300,
+    FLASH4_GB300,
 };
 
 const LsTuning ls_tuning_cdna2 = {
@@ -488,6 +522,22 @@ gboolean ls_tuning_fact (const LsTuning *tuning, guint i, LsFact *fact) {
                               &tuning->flash_narrow_forward);
     ls_fact_list_add_sourced (&list, "attention_narrow.backward", LS_DIMENSION_NONE,
                               &tuning->flash_narrow_backward);
+  }
+  if (tuning->flash_half_forward.value > 0) {
+    ls_fact_list_add_sourced (&list, "flash_half.forward", LS_DIMENSION_COUNT,
+                              &tuning->flash_half_forward);
+    ls_fact_list_add_sourced (&list, "flash_half.backward", LS_DIMENSION_COUNT,
+                              &tuning->flash_half_backward);
+  }
+  if (tuning->flash4_tensor_forward.value > 0) {
+    ls_fact_list_add_sourced (&list, "attention_flash-4.tensor.forward", LS_DIMENSION_NONE,
+                              &tuning->flash4_tensor_forward);
+    ls_fact_list_add_sourced (&list, "attention_flash-4.tensor.backward", LS_DIMENSION_NONE,
+                              &tuning->flash4_tensor_backward);
+    ls_fact_list_add_sourced (&list, "attention_flash-4.block.forward", LS_DIMENSION_NONE,
+                              &tuning->flash4_block_forward);
+    ls_fact_list_add_sourced (&list, "attention_flash-4.block.backward", LS_DIMENSION_NONE,
+                              &tuning->flash4_block_backward);
   }
   if (tuning->flash_rows.value > 0)
     ls_fact_list_add_sourced (&list, "flash_rows", LS_DIMENSION_COUNT, &tuning->flash_rows);

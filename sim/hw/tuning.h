@@ -15,7 +15,8 @@
   X (FUSED_SOFTMAX, "fused-softmax", "batched matmuls with one scale-mask-softmax kernel") \
   X (FLASH1, "flash-1", "FlashAttention 1")                                                \
   X (FLASH2, "flash-2", "FlashAttention 2")                                                \
-  X (FLASH3, "flash-3", "FlashAttention 3 or cuDNN's fused attention on Hopper and later")
+  X (FLASH3, "flash-3", "FlashAttention 3 or cuDNN's fused attention on Hopper and later") \
+  X (FLASH4, "flash-4", "cuDNN's fused attention of 2026 (9.18 and later) on Blackwell")
 
 typedef enum {
 #define LS_ATTENTION_ID(id, word, title) LS_ATTENTION_##id,
@@ -50,6 +51,11 @@ typedef struct {
   LsSourced flash_backward[LS_N_ATTENTIONS]; /* 0 where that kernel does not run */
   /* Rate of FLASH3 on 8-bit queries, keys and values / on 16-bit ones; 0: it has no such kernel. */
   LsSourced flash_narrow_forward, flash_narrow_backward;
+  /* The same of FLASH4, with a scale per tensor and with one per block of 32 (MXFP8). */
+  LsSourced flash4_tensor_forward, flash4_tensor_backward;
+  LsSourced flash4_block_forward, flash4_block_backward;
+  /* The rate of a head of width d goes with d / (d + this), up to that of 128; 0: as on Hopper (kernel_attention.c). */
+  LsSourced flash_half_forward, flash_half_backward;
   LsSourced flash_rows; /* queries that one SM takes at a time in a forward flash kernel; 0: 128 */
   /* Matrix units read the columns of 8-bit operands in place; else a transposed copy is made. source:
    * Transformer Engine documentation, "Performance Considerations" (Hopper transposes, Blackwell does

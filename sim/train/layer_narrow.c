@@ -169,7 +169,10 @@ LsLayerOp *ls_layer_widen_heads (LsLayerBuilder *builder, const char *name, gint
 }
 
 LsFormat ls_layer_heads_format (const LsLayerBuilder *builder) {
-  return builder->attends_narrow ? LS_FORMAT_FP8_E4M3 : builder->format;
+  if (!builder->attends_narrow)
+    return builder->format;
+  return builder->workload->precision.compute == LS_FORMAT_MXFP8 ? LS_FORMAT_MXFP8
+                                                                 : LS_FORMAT_FP8_E4M3;
 }
 
 gint64 ls_layer_heads_bytes (const LsLayerBuilder *builder, gint64 elements) {

@@ -71,7 +71,7 @@ const LsConfigKey ls_precision_keys[] = {
      .default_text = "compute",
      .source = "Transformer Engine's fp8_dpa, which its recipes leave off",
      .when = "only with a precision.compute of 8 or 4 bits, transformers and software.attention "
-             "flash-3",
+             "flash-3 or flash-4",
      .meaning = "format in which attention multiplies: compute (that of activations), or fp8: "
                 "queries, keys and values in e4m3, gradients in e5m2, scaled as the operands of "
                 "linear maps are, and so kept for the backward pass"},

@@ -212,8 +212,9 @@ static void check_narrow_attention (LsWorkloadReader *r) {
 
   if (!w->precision.narrow.used || !w->precision.narrow_attention)
     return;
-  if (w->attention != LS_ATTENTION_FLASH3) {
-    ls_reader_no_effect (r, path, "only the attention kernel flash-3 has a form in 8 bits");
+  if (w->attention < LS_ATTENTION_FLASH3) {
+    ls_reader_no_effect (r, path,
+                         "only the attention kernels flash-3 and flash-4 have a form in 8 bits");
     return;
   }
   for (guint g = 0; r->cluster != NULL && g < ls_cluster_n_groups (r->cluster); g++) {

@@ -293,6 +293,8 @@ run 0 validate recipes.csv --row sixteen --scenario
 says out "layers_per_stage: [4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 1]"
 run 0 validate recipes.csv --row eight --scenario
 says out "layers_per_stage: [8, 8, 8, 8, 8, 8, 8, 5]"
+run 0 validate recipes.csv --row older --scenario
+! grep -q "flash-4" out || fail "25.11 has the attention kernels of 26.02: $(cat out)"
 run 0 validate recipes.csv --row other --scenario
 says out "layers_per_stage: [8, 8, 8, 8, 8, 7, 7, 7]"
 
@@ -302,6 +304,7 @@ cat >recipes.csv <<CSV
 $head3
 whole,Qwen3_30B_a3B,GB300 NVL72,8,4,48,2048,32,4096,1,1,8,,512,8,Megatron-Bridge/NeMo 26.06,mxfp8,5.79
 parts,Qwen3_30B_a3B,GB300 NVL72,8,4,48,2048,32,4096,1,1,8,,512,8,Megatron-Bridge/NeMo 26.04.01,mxfp8,8.26
+older,GPT OSS 120B,GB300 NVL72,64,4,36,2880,64,8192,1,1,64,,1280,2,Megatron-Bridge/NeMo 25.11,bf16,8.9
 wide,GPT OSS 120B,GB300 NVL72,64,4,36,2880,64,4096,1,1,64,,1280,4,Megatron-Bridge/NeMo 26.06,bf16,4.2
 plain,GPT OSS 120B,B300-SXM,64,8,36,2880,64,4096,1,1,8,,1280,4,Megatron-Bridge/NeMo 26.06,mxfp8,4.4
 pairs,Qwen3_235B_a22B,B300-SXM,256,8,94,4096,64,4096,1,8,8,4,8192,1,Megatron-Bridge/NeMo 26.02,mxfp8,48
@@ -316,16 +319,16 @@ says out "attention: fp8"
 run 0 validate recipes.csv --row parts --scenario
 says out "expert_dispatch: fused}"
 ! grep -q "cuda_graphs\|attention: fp8" out || fail "26.04.01 runs as 26.06: $(cat out)"
-says out "layer_graphs: router}"
+says out "layer_graphs: router, attention: flash-4}"
 run 0 validate recipes.csv --row plain --scenario
-says out "layer_graphs: attention}"
+says out "layer_graphs: attention, attention: flash-4}"
 says out "expert_dispatch: fused}"
 run 0 validate recipes.csv --row pairs --scenario
 says out "expert_dispatch: all-to-all, expert_overlap: true"
 run 0 validate recipes.csv --row sent_once --scenario
 says out "expert_dispatch: fused, layers"
 run 0 validate recipes.csv --row again --scenario
-says out "layer_graphs: attention}"
+says out "layer_graphs: attention, attention: flash-4}"
 says out "operations: [q_norm, kv_norm, q_up, kv_up, rotary, join_heads]"
 run 0 validate recipes.csv --row wide --scenario
 says out "expert_dispatch: all-to-all}"

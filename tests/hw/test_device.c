@@ -107,13 +107,15 @@ START_TEST (fall_back_has_its_rate) {
 }
 END_TEST
 
-/* FlashAttention 2 needs Ampere, 3 Hopper; Volta has none. */
+/* FlashAttention 2 needs Ampere, 3 Hopper, 4 Blackwell; Volta has none. */
 START_TEST (attention_falls_back) {
   const struct {
     const char *name;
     LsAttention wanted, runs;
   } cases[] = {{"h100", LS_ATTENTION_FLASH3, LS_ATTENTION_FLASH3},
                {"a100", LS_ATTENTION_FLASH3, LS_ATTENTION_FLASH2},
+               {"h100", LS_ATTENTION_FLASH4, LS_ATTENTION_FLASH3},
+               {"b200", LS_ATTENTION_FLASH4, LS_ATTENTION_FLASH4},
                {"t4", LS_ATTENTION_FLASH2, LS_ATTENTION_FLASH1},
                {"v100", LS_ATTENTION_FLASH2, LS_ATTENTION_FUSED_SOFTMAX},
                {"h100", LS_ATTENTION_UNFUSED, LS_ATTENTION_UNFUSED}};
