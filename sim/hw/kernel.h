@@ -97,10 +97,12 @@ LsKernelCost ls_kernel_norm (const LsDevice *device, gint64 rows, gint64 width, 
 /* Gather rows of an embedding table; backward adds gradients into it. */
 LsKernelCost ls_kernel_embedding (const LsDevice *device, gint64 rows, gint64 width,
                                   LsFormat format, LsPass pass);
-/* Kernels of a loss: PyTorch's three, on logits in fp32; Megatron-LM's many, over a vocabulary that may be split; one
- * that is fused; one in Triton that writes the gradient over the logits (TransformerEngine's). */
+/* Kernels of a loss: PyTorch's three, on logits in fp32; its many over a vocabulary that is split (loss_parallel);
+ * Megatron-LM's many, over one that may be; one that is fused; one in Triton that writes the gradient over the logits
+ * (TransformerEngine's). */
 typedef enum {
   LS_LOSS_KERNEL_PASSES,
+  LS_LOSS_KERNEL_SPLIT,
   LS_LOSS_KERNEL_PARALLEL,
   LS_LOSS_KERNEL_FUSED,
   LS_LOSS_KERNEL_IN_PLACE

@@ -116,6 +116,16 @@ static LsKernelCost parallel_loss (const LsDevice *device, double logits, double
                                 forward ? 6 + 12 + 6 : 2 + 10);
 }
 
+/* PyTorch's over a vocabulary that is split, likewise. Forward: to fp32 (size + 4), maximum 4, subtract 8, exponential 8,
+ * sum 4, subtract 8; 8 launches for the picks. Backward: zeros 4, exponential 8, add 12, multiply 8, back to `size`
+ * (4 + size); 8 launches for the picks. source: torch/distributed/tensor/parallel/loss.py, _log_softmax and
+ * _nll_loss_and_log_softmax_backward. */
+static LsKernelCost split_loss (const LsDevice *device, double logits, double size, LsPass pass) {
+  const gboolean forward = pass == LS_PASS_FORWARD;
+
+  return ls_kernel_stream_real (device, logits * (36 + size), 6 * logits, (forward ? 6 : 5) + 8);
+}
+
 LsKernelCost ls_kernel_cross_entropy (const LsDevice *device, gint64 rows, gint64 vocabulary,
                                       LsFormat logits, LsLossKernel kernel, LsPass pass) {
   LS_REQUIRE (rows >= 0 && vocabulary >= 0, "negative size of a loss");
@@ -129,6 +139,9 @@ LsKernelCost ls_kernel_cross_entropy (const LsDevice *device, gint64 rows, gint6
   if (kernel == LS_LOSS_KERNEL_PARALLEL)
     return by_rows (device, op, rows, vocabulary, logits,
                     parallel_loss (device, elements, size, pass));
+  if (kernel == LS_LOSS_KERNEL_SPLIT)
+    return by_rows (device, op, rows, vocabulary, logits,
+                    split_loss (device, elements, size, pass));
   if (kernel == LS_LOSS_KERNEL_FUSED) /* one read; backward one read and one write in place */
     return by_rows (
         device, op, rows, vocabulary, logits,

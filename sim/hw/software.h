@@ -19,7 +19,8 @@
  *                common/triton/cross_entropy.py: backward scales what forward wrote over its input)
  *   LOG_SOFTMAX  a log-softmax in fp32 and no logits; forward an fp32 copy of them beside it, backward two
  *                gradients in fp32, of nll_loss and of log_softmax (torch.nn.functional.cross_entropy on
- *                pred.float(), and pred deleted before backward: torchtitan train.py at 9dec370) */
+ *                pred.float(), and pred deleted before backward: torchtitan train.py at 9dec370); over a split
+ *                vocabulary forward one more, backward three (torch/distributed/tensor/parallel/loss.py) */
 typedef enum {
   LS_LOSS_SOFTMAX,
   LS_LOSS_LOGITS,

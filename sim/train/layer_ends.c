@@ -100,7 +100,16 @@ LsLayerPlan *ls_layer_embedding_new (const LsWorkload *workload, const LsAcceler
   return ls_layer_builder_finish (&b);
 }
 
-static LsLossKernel loss_kernel (const LsSoftware *software) {
+/* PyTorch's plain loss over a vocabulary that tensor ranks share (loss_parallel). */
+static gboolean is_split (const LsLayerBuilder *b, const LsTransformer *t) {
+  return b->tensor > 1 && t->patch == 0 && b->workload->software->loss_keeps == LS_LOSS_LOG_SOFTMAX;
+}
+
+static LsLossKernel loss_kernel (const LsLayerBuilder *b, const LsTransformer *t) {
+  const LsSoftware *software = b->workload->software;
+
+  if (!software->fused_cross_entropy && is_split (b, t))
+    return LS_LOSS_KERNEL_SPLIT;
   if (!software->fused_cross_entropy)
     return software->loss_keeps == LS_LOSS_SOFTMAX ? LS_LOSS_KERNEL_PARALLEL
                                                    : LS_LOSS_KERNEL_PASSES;
@@ -108,7 +117,7 @@ static LsLossKernel loss_kernel (const LsSoftware *software) {
 }
 
 static void head_forward (LsLayerBuilder *b, const LsTransformer *t, gint64 vocab) {
-  const LsLossKernel kernel = loss_kernel (b->workload->software);
+  const LsLossKernel kernel = loss_kernel (b, t);
   const LsLossKeeps keeps = b->workload->software->loss_keeps;
   const gint64 rows = split_rows (b), wide = ls_layer_bytes (b, b->tokens * t->hidden);
   const gint64 logits = b->tokens * vocab;
@@ -127,8 +136,10 @@ static void head_forward (LsLayerBuilder *b, const LsTransformer *t, gint64 voca
       ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, kernel, LS_PASS_FORWARD));
   if (keeps == LS_LOSS_SOFTMAX || keeps == LS_LOSS_LOG_SOFTMAX)
     op->saved_bytes = logits * WIDE_BYTES;
+  /* Beside it the logits and their copy in fp32; over a split vocabulary what was subtracted from, too. */
   if (keeps == LS_LOSS_LOG_SOFTMAX)
-    op->workspace_bytes = ls_layer_bytes (b, logits) + logits * WIDE_BYTES;
+    op->workspace_bytes =
+        ls_layer_bytes (b, logits) + (is_split (b, t) ? 2 : 1) * logits * WIDE_BYTES;
   else if (keeps == LS_LOSS_SOFTMAX && kernel == LS_LOSS_KERNEL_PARALLEL)
     op->workspace_bytes = logits * WIDE_BYTES;
   ls_layer_add_collective (b, "loss_pick", LS_COLLECTIVE_ALL_REDUCE, b->tokens * STATISTIC_BYTES);
@@ -136,12 +147,13 @@ static void head_forward (LsLayerBuilder *b, const LsTransformer *t, gint64 voca
 }
 
 /* Tensors of the logits' size that the backward pass of the loss makes. */
-static gint64 loss_gradient_bytes (const LsLayerBuilder *b, gint64 vocab) {
+static gint64 loss_gradient_bytes (const LsLayerBuilder *b, const LsTransformer *t, gint64 vocab) {
   switch (b->workload->software->loss_keeps) {
   case LS_LOSS_NOTHING:
     return 0;
   case LS_LOSS_LOG_SOFTMAX:
-    return 2 * b->tokens * vocab * WIDE_BYTES;
+    /* Split: zeros and picks, an exponential, and their sum (or the gradient), at once. */
+    return (is_split (b, t) ? 3 : 2) * b->tokens * vocab * WIDE_BYTES;
   case LS_LOSS_SOFTMAX:
   case LS_LOSS_LOGITS:
   default:
@@ -164,7 +176,7 @@ static gint64 output_gradient_workspace (const LsLayerBuilder *b, const LsTransf
 }
 
 static void head_backward (LsLayerBuilder *b, const LsTransformer *t, gint64 vocab) {
-  const LsLossKernel kernel = loss_kernel (b->workload->software);
+  const LsLossKernel kernel = loss_kernel (b, t);
   const gboolean async = b->workload->tensor_overlap == LS_TENSOR_OVERLAP_AUTO
                              ? b->workload->software->fused_weight_gradient
                              : ls_workload_tensor_bulk (b->workload);
@@ -173,7 +185,7 @@ static void head_backward (LsLayerBuilder *b, const LsTransformer *t, gint64 voc
       b, "loss_grad", LS_KIND_LOSS,
       ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, kernel, LS_PASS_BACKWARD));
 
-  op->workspace_bytes = loss_gradient_bytes (b, vocab);
+  op->workspace_bytes = loss_gradient_bytes (b, t, vocab);
   if (b->sequence_parallel && !b->frozen) {
     op = ls_layer_add_collective (b, "gather_logits_input", LS_COLLECTIVE_ALL_GATHER, wide);
     if (op != NULL) {
@@ -220,7 +232,7 @@ LsLayerPlan *ls_layer_mtp_new (const LsWorkload *workload, const LsAccelerator *
 
 /* The head of a picture model: the norm of all tokens, then classes from the first one of each picture. */
 static LsLayerPlan *classes (LsLayerBuilder *b, const LsTransformer *t, gint64 vocab) {
-  const LsLossKernel kernel = loss_kernel (b->workload->software);
+  const LsLossKernel kernel = loss_kernel (b, t);
   const gint64 rows = split_rows (b);
   LsLayerOp *op = ls_layer_add_norm (b, "final_norm", rows, t->hidden, LS_PASS_FORWARD);
 

@@ -375,6 +375,38 @@ START_TEST (bytes_per_logit_at_the_loss)
 }
 END_TEST
 
+START_TEST (a_split_loss_takes_more)
+/* PyTorch's plain loss over a vocabulary that two tensor ranks share: for each logit of a rank a log-softmax, zeros with
+ * picks, an exponential and their sum in fp32, 16 bytes, in place of 12 without a split. The passes move 36 bytes and the
+ * logit's 2, forward and backward. Exact. source: torch/distributed/tensor/parallel/loss.py. */
+{
+  LsSoftware software = *ls_software_find ("generic", NULL);
+
+  software.loss_keeps = LS_LOSS_LOG_SOFTMAX;
+  software.fused_cross_entropy = FALSE;
+  for (guint tensor = 1; tensor <= 2; tensor++) {
+    g_autoptr (LsWorkload) workload =
+        ls_workload_new_default (ls_model_new_preset ("llama2-7b", NULL), tensor);
+    g_autoptr (LsLayerPlan) head = NULL;
+    gint64 most = 0, moved = 0;
+    workload->layout = ls_layout (tensor, 1, 1);
+    workload->software = &software;
+    workload->seq_len = 4096;
+    ck_assert (ls_workload_resolve (workload, NULL));
+    const gint64 logits = 4096 * workload->vocab / tensor;
+    head = ls_layer_head_new (workload, gpu ("h100-sxm-80gb"));
+    for (guint i = 0; i < head->n_backward; i++)
+      if (strcmp (head->backward[i].name, "loss_grad") == 0) {
+        most = 4 * logits + head->backward[i].workspace_bytes;
+        moved = head->backward[i].cost.bytes;
+      }
+    ck_assert_int_eq (most, (tensor > 1 ? 16 : 12) * logits);
+    if (tensor > 1)
+      ck_assert_int_eq (moved, 38 * logits);
+  }
+}
+END_TEST
+
 START_TEST (placeholders_of_weight_gradients)
 /* One 16-bit tensor for each shape of a block, whatever the number of blocks: with t tensor ranks 2/t bytes x the
  * block's matrices, h (q + 2 kv) + q h + 3 h f (no two of Llama's are of one shape); none under ZeRO-2, which sums
@@ -551,6 +583,7 @@ int main (void) {
   tcase_add_test (tcase, in_flight_micro_batches);
   tcase_add_loop_test (tcase, measured_peaks_of_llama_on_b200, 0, 8);
   tcase_add_loop_test (tcase, bytes_per_logit_at_the_loss, 0, 4);
+  tcase_add_test (tcase, a_split_loss_takes_more);
   tcase_add_loop_test (tcase, placeholders_of_weight_gradients, 0, 6);
   tcase_add_loop_test (tcase, runs_that_ran_fit, 0, 8);
   tcase_add_test (tcase, verdict_names_parts_and_a_remedy);
