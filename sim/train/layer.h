@@ -31,7 +31,9 @@ typedef struct {
   gboolean is_collective;
   gboolean by_load; /* its size follows the load of this rank's experts (expert_load.h) */
   LsLayerPart part;
-  gboolean back;    /* of an all-to-all by load: from experts to tokens */
+  gboolean back; /* of an all-to-all by load: from experts to tokens */
+  /* A kernel that the dispatcher launches with its all-to-all: in its stream, where that is beside compute. */
+  gboolean travels;
   LsAxis axis;      /* of a collective: whose group; LS_AXIS_NONE: tensor */
   gboolean in_part; /* a fused matmul of which only some run again, at the cost `again` */
   LsKernelCost again;

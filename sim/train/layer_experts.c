@@ -140,6 +140,7 @@ static void arrive (LsBlock *k, const Experts *x, const char *name, gboolean bac
   LsLayerOp *op = ls_layer_add_kernel (&k->b, name, LS_KIND_ELEMENTWISE,
                                        ls_kernel_arrive (&k->b.device, bytes, back));
 
+  op->travels = TRUE;
   op->workspace_bytes = ls_layer_bytes (&k->b, (back ? x->sent : x->rows) * h);
 }
 

@@ -24,6 +24,10 @@ typedef struct {
 /* A collective of a layer behind the newest compute operation; nobody waits for it yet. */
 LsMark ls_layer_write_collective (LsBuilder *builder, const LsLayerOp *op, LsPhaseName phase,
                                   LsClaims claims);
+/* A kernel of the dispatcher's in the stream of its all-to-alls, behind the newest compute operation. Its blocks wait for
+ * memory beside those of products, from which it takes half of the SMs (BESIDE_SHARE). */
+LsMark ls_layer_write_beside (LsBuilder *builder, const LsLayerOp *op, LsPhaseName phase,
+                              LsClaims claims);
 /* What a layer's lists are written in, or noted down in to be written later beside others. */
 typedef struct {
   const LsLayerOp *op; /* of a plan; NULL: what follows */

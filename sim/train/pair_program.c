@@ -32,19 +32,38 @@ static void await (LsBuilder *builder, LsMark *mark) {
   mark->valid = FALSE;
 }
 
+static gboolean travels (const LsLayerItem *item) {
+  return item->op != NULL && item->op->travels;
+}
+
+/* The next operation, and what the dispatcher does with what has come, in the all-to-alls' stream. */
+static void post (LsBuilder *builder, Pass *pass) {
+  const LsLayerItem *item = &g_array_index (pass->items, LsLayerItem, pass->next++);
+
+  builder->layer = item->layer;
+  pass->awaited = travels (item)
+                      ? ls_layer_write_beside (builder, item->op, item->phase, item->claims[0])
+                      : ls_layer_write_collective (builder, item->op, item->phase, item->claims[0]);
+}
+
 /* To the next all-to-all, or to the end when it is `alone`. */
 static void run (LsBuilder *builder, Pass *pass, gboolean alone) {
   builder->microbatch = pass->microbatch;
   await (builder, &pass->awaited);
   while (!is_done (pass)) {
-    const LsLayerItem *item = &g_array_index (pass->items, LsLayerItem, pass->next++);
+    const LsLayerItem *item = &g_array_index (pass->items, LsLayerItem, pass->next);
 
     builder->layer = item->layer;
-    if (is_exchange (item->op) && !alone) {
+    if ((is_exchange (item->op) || travels (item)) && !alone) {
       await (builder, &pass->deferred);
-      pass->awaited = ls_layer_write_collective (builder, item->op, item->phase, item->claims[0]);
+      do /* rows that are ordered for the way, the way, rows that are ordered where they came */
+        post (builder, pass);
+      while (!is_done (pass) &&
+             (is_exchange (g_array_index (pass->items, LsLayerItem, pass->next).op) ||
+              travels (&g_array_index (pass->items, LsLayerItem, pass->next))));
       return;
     }
+    pass->next++;
     ls_layer_item_write (builder, item, &pass->deferred);
   }
 }

@@ -9,6 +9,9 @@
  *             one list is done the other runs on alone, waiting as usual. Messages and kernels share SMs and HBM
  *             as everywhere.
  *             source: DeepSeek-V3 technical report (arXiv 2412.19437), section 3.2.1 and figure 4.
+ *             What the dispatcher does with rows before and after an all-to-all (HybridEP's permutations) runs in its
+ *             stream: Megatron-Core's nodes of dispatch and combine call dispatch_with_permute and combine_with_unpermute
+ *             on the stream of messages (models/gpt/fine_grained_callables.py; moe/fused_a2a.py @02ad939).
  * Invariants: each list runs in its own order; all-to-alls are posted in the same order on all ranks of a group,
  *             which run the same program.
  * Cost:       loops over layers are unrolled: a program grows by all layers of a stage per pair.

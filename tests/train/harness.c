@@ -89,6 +89,14 @@ static void add_exchange (LsLayerOp *ops, guint *n, const TestLayer *layer) {
                               .phase = LS_PHASE_BACKWARD};
 }
 
+static void add_order (LsLayerOp *ops, guint *n, const TestLayer *layer, LsPhaseName phase) {
+  if (layer->order_ps == 0)
+    return;
+  ops[*n] = kernel ("order", layer->order_ps, 0, phase);
+  ops[*n].cost.sm_usage = layer->order_sms;
+  ops[(*n)++].travels = TRUE;
+}
+
 static LsLayerPlan *new_plan (const TestLayer *layer, guint tensor) {
   LsLayerPlan *plan = g_new0 (LsLayerPlan, 1);
   const gint64 half_ps = layer->forward_ps / 2, half_bytes = layer->saved_bytes / 2;
@@ -99,23 +107,27 @@ static LsLayerPlan *new_plan (const TestLayer *layer, guint tensor) {
                             .collective_bytes = layer->boundary_bytes};
 
   plan->name = g_strdup ("layer");
-  plan->forward = g_new0 (LsLayerOp, 9);
+  plan->forward = g_new0 (LsLayerOp, 11);
   plan->forward[plan->n_forward++] =
       kernel ("first", half_ps, layer->saved_bytes - half_bytes, LS_PHASE_FORWARD);
   add_exchange (plan->forward, &plan->n_forward, layer);
+  add_order (plan->forward, &plan->n_forward, layer, LS_PHASE_FORWARD);
   plan->forward[plan->n_forward] =
       kernel ("core", layer->forward_ps - half_ps, half_bytes, LS_PHASE_FORWARD);
   plan->forward[plan->n_forward++].core = TRUE;
+  add_order (plan->forward, &plan->n_forward, layer, LS_PHASE_FORWARD);
   add_exchange (plan->forward, &plan->n_forward, layer);
   if (layer->gather_piece_ps > 0)
     add_cut (plan, LS_COLLECTIVE_ALL_GATHER, layer->boundary_bytes, tensor, layer->gather_piece_ps);
   if (layer->scatter_piece_ps > 0)
     add_cut (plan, LS_COLLECTIVE_REDUCE_SCATTER, layer->boundary_bytes, tensor,
              layer->scatter_piece_ps);
-  plan->backward = g_new0 (LsLayerOp, 6);
+  plan->backward = g_new0 (LsLayerOp, 8);
   add_exchange (plan->backward, &plan->n_backward, layer);
+  add_order (plan->backward, &plan->n_backward, layer, LS_PHASE_BACKWARD);
   plan->backward[plan->n_backward++] =
       kernel ("gradient", layer->backward_ps - layer->weight_ps, 0, LS_PHASE_BACKWARD);
+  add_order (plan->backward, &plan->n_backward, layer, LS_PHASE_BACKWARD);
   add_exchange (plan->backward, &plan->n_backward, layer);
   if (layer->weight_ps > 0) {
     plan->backward[plan->n_backward] =

@@ -21,6 +21,8 @@ typedef struct {
   gint64 scatter_piece_ps; /* the same before a reduce-scatter */
   /* Of each of four all-to-alls of experts: before and behind the core, and the gradient */
   gint64 exchange_bytes;
+  /* Of the kernel that orders rows with each of them, on so many SMs; 0: none */
+  gint64 order_ps, order_sms;
   gboolean tensor_collectives; /* one all-reduce of boundary_bytes per layer and direction */
 } TestLayer;
 

@@ -20,6 +20,8 @@ static void set_pairs (LsWorkload *workload, LsScheduleKind kind, gboolean overl
   workload->expert_overlap = overlap;
 }
 
+static gint64 order_ps, order_sms; /* of the kernel that orders rows with each all-to-all */
+
 /* Two replicas that are each other's expert ranks; an all-to-all takes `exchange_ps`, messages between stages
  * nothing. */
 static Outcome run_with (LsScheduleKind kind, guint p, gint64 m, gint64 exchange_ps,
@@ -31,7 +33,9 @@ static Outcome run_with (LsScheduleKind kind, guint p, gint64 m, gint64 exchange
   const TestLayer layer = {.forward_ps = 2 * HALF_PS,
                            .backward_ps = 2 * HALF_PS,
                            .weight_ps = HALF_PS,
-                           .exchange_bytes = 2 * exchange_ps};
+                           .exchange_bytes = 2 * exchange_ps,
+                           .order_ps = order_ps,
+                           .order_sms = order_sms};
   const TestNet net = {.bytes_per_s = 1e12};
   Outcome outcome = {0};
 
@@ -125,6 +129,28 @@ START_TEST (steady_steps_shorten_by_what_is_hidden)
 }
 END_TEST
 
+START_TEST (rows_are_ordered_beside_compute)
+/* The dispatcher's kernels, o each, travel with its all-to-alls (Megatron-Core's pairs run HybridEP's permutations in the
+ * stream of its messages): a pair is shorter by 4 (c + o) L where they hold no SM, and by 4 (c + o / 2) L where they hold
+ * half, which compute then lacks. */
+{
+  const gint64 c = 300, o = 200, more = 4;
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    for (int holds = 0; holds < 2; holds++) {
+      const gint64 m = cases[i].m;
+      const gint64 pairs = count (cases[i].kind, cases[i].p, m + more, 0).pairs -
+                           count (cases[i].kind, cases[i].p, m, 0).pairs;
+
+      order_ps = o;
+      order_sms = holds ? LS_USAGE_ONE : 0;
+      ck_assert_int_eq (saved_ps (i, m + more, c) - saved_ps (i, m, c),
+                        4 * (c + (holds ? o / 2 : o)) * LAYERS * pairs);
+      order_ps = 0;
+    }
+}
+END_TEST
+
 START_TEST (longer_messages_are_the_bound)
 /* With c above the kernels something is hidden, in the steady phase no more than the kernels of a pair: four per
  * layer. */
@@ -157,7 +183,8 @@ END_TEST
 int main (void) {
   const TTest *const tests[] = {pairs_hide_all_that_is_shorter_than_compute,
                                 steady_steps_shorten_by_what_is_hidden,
-                                longer_messages_are_the_bound, nothing_changes_without_experts};
+                                rows_are_ordered_beside_compute, longer_messages_are_the_bound,
+                                nothing_changes_without_experts};
 
   return test_main ("expert_overlap", tests, G_N_ELEMENTS (tests));
 }
