@@ -54,5 +54,8 @@ static inline gboolean of_nemo (const Reader *reader) {
 
 /* Formats and scaling of products, gradients and attention. */
 void ls_training_read_precision (const Reader *reader, LsTrainingRow *out);
+/* Sets the node (NULL: no preset is like it), its accelerators, and adapters and their rate where the row states them per node;
+ * the accelerator, its counts and a rate per accelerator are read before. */
+void ls_training_find_node (const Reader *reader, LsTrainingRow *out);
 /* In 4 bits whatever the column says. */
 gboolean ls_training_runs_in_fp4 (const Reader *reader);
