@@ -23,6 +23,14 @@ void ls_reader_no_effect (LsWorkloadReader *r, const char *path, const char *rea
 /* Position of the value of a WORD key among n names that the schema has checked already. */
 guint ls_reader_word (LsWorkloadReader *r, const char *path, const char *(*name) (guint), guint n);
 
+/* Does a rank run on this group of nodes? Once the layout is known. */
+gboolean ls_reader_has_ranks (const LsWorkloadReader *r, guint group);
+
+/* `workload.precision`; and, once the layout is known, what the accelerators have of these formats. */
+void ls_reader_precision (LsWorkloadReader *r);
+void ls_reader_check_formats (LsWorkloadReader *r);
+/* `workload.precision.loss_scaling`, after the precision. */
+void ls_reader_loss_scaling (LsWorkloadReader *r);
 /* `workload.parallel`: sizes, order, stages; against model, sequence and cluster. */
 void ls_reader_parallel (LsWorkloadReader *r);
 /* What the schedule asks of the number of micro-batches. */
