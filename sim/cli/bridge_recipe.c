@@ -29,6 +29,11 @@ typedef struct {
  * GPT-OSS @3564acf. */
 #define WHOLE \
   { .dispatch = "fused", .overlap = TRUE, .graphs = TRUE, .fused = TRUE, .attention = TRUE }
+#define WHOLE_VIRTUAL                                                                       \
+  {                                                                                         \
+    .dispatch = "fused", .overlap = TRUE, .graphs = TRUE, .fused = TRUE, .attention = TRUE, \
+    .interleaved = TRUE                                                                     \
+  }
 
 /* recompute_modules layernorm and moe_act; mla_up_proj (Megatron-Core, multi_latent_attention.py,
  * qkv_up_proj_and_rope_apply). */
@@ -47,6 +52,8 @@ static const Row rows[] = {
     {"qwen3-30b-a3b", "gb300 gb200 b300", NULL, 260200, 0, HYBRID_ROUTER},
     {"qwen3-30b-a3b", NULL, NULL, 0, 0, HYBRID},
     {"qwen3-235b-a22b", "gb300 gb200", "mxfp8", 260600, 0, WHOLE},
+    /* Of pull request 4606, which gives them three virtual stages. */
+    {"qwen3-235b-a22b", "b300 b200", "mxfp8", 260600, 0, WHOLE_VIRTUAL},
     {"qwen3-235b-a22b", "gb300 gb200", NULL, 260200, 0, HYBRID_ATTENTION},
     {"qwen3-235b-a22b", "gb300 gb200", NULL, 0, 0, HYBRID},
     {"qwen3-235b-a22b", "b300", NULL, 0, 260400, ALL_TO_ALL_OVERLAP},
@@ -67,10 +74,18 @@ static const Row rows[] = {
      0,
      {.dispatch = "all-to-all", .again = NORMS_ACTIVATION}},
     {"gpt-oss-120b", NULL, NULL, 0, 0, ALL_TO_ALL},
-    /* deepseek_workload_base_configs.py @f0e2c37 and @0426418. */
+    /* deepseek_workload_base_configs.py @f0e2c37 and @0426418; on GB200 attention stays in 16 bits there and in
+     * perf_recipes/deepseek/gb200 @267f756. */
     {"deepseek-v3", "gb300", "mxfp8", 260600, 0, WHOLE},
     {"deepseek-v3",
      "gb200",
+     "mxfp8",
+     260600,
+     0,
+     {.dispatch = "fused", .overlap = TRUE, .graphs = TRUE, .again = LATENT_UP, .fused = TRUE}},
+    /* Pull requests 4458 (B300, two virtual stages) and 4666 (in 4 bits neither pairs nor attention in 8). */
+    {"deepseek-v3",
+     "b300",
      "mxfp8",
      260600,
      0,
@@ -79,13 +94,27 @@ static const Row rows[] = {
       .graphs = TRUE,
       .again = LATENT_UP,
       .fused = TRUE,
-      .attention = TRUE}},
+      .attention = TRUE,
+      .interleaved = TRUE}},
+    {"deepseek-v3",
+     "gb300",
+     "nvfp4",
+     260601,
+     0,
+     {.dispatch = "fused", .graphs = TRUE, .fused = TRUE}},
+    {"deepseek-v3",
+     "gb200",
+     "nvfp4",
+     260601,
+     0,
+     {.dispatch = "fused", .graphs = TRUE, .again = LATENT_UP, .fused = TRUE}},
     {"deepseek-v3",
      "gb200",
      NULL,
      260200,
      0,
      {.dispatch = "fused", .parts = "attention", .again = LATENT_UP}},
+    {"deepseek-v3", "gb300", "bf16", 260200, 0, HYBRID_ATTENTION},
     /* With eight stages in place of sixteen, by the later commit. */
     {"deepseek-v3",
      "b300",
@@ -93,12 +122,7 @@ static const Row rows[] = {
      260401,
      0,
      {.dispatch = "fused", .parts = "attention", .again = LATENT_UP}},
-    {"deepseek-v3",
-     "gb300 b300 b200",
-     "mxfp8",
-     260200,
-     0,
-     {.dispatch = "fused", .again = LATENT_UP}},
+    {"deepseek-v3", NULL, NULL, 260200, 0, {.dispatch = "fused", .again = LATENT_UP}},
     {"deepseek-v3", NULL, NULL, 0, 0, HYBRID},
     /* kimi_workload_base_configs.py @7a6f3ba and @013180a: whole iterations go with one sample per micro-batch, which
      * no release up to 26.06 prints. */
@@ -150,7 +174,8 @@ const LsBridgeRecipe *ls_bridge_recipe (const LsTrainingRow *row) {
 
     if (g_str_equal (r->preset, row->preset->name) && is_one_of (r->gpus, row->gpu->name) &&
         (r->format == NULL || g_str_equal (r->format, row->compute_format)) && release >= r->from &&
-        (r->until == 0 || release < r->until))
+        (r->until == 0 || release < r->until) &&
+        (!r->recipe.interleaved || row->virtual_stages > 1))
       return &r->recipe;
   }
   return NULL;

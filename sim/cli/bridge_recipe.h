@@ -22,9 +22,10 @@ typedef struct {
   gboolean graphs;      /* whole iterations are replayed: cuda_graph_impl full_iteration */
   /* As workload.software.layer_graphs: cuda_graph_scope of cuda_graph_impl transformer_engine. */
   const char *parts;
-  const char *again;  /* operations that run again, between commas: recompute_modules */
-  gboolean fused;     /* as workload.precision.fused_scaling: cutedsl_fused_grouped_mlp */
-  gboolean attention; /* multiplies in 8 bits: fp8_dot_product_attention */
+  const char *again;    /* operations that run again, between commas: recompute_modules */
+  gboolean fused;       /* as workload.precision.fused_scaling: cutedsl_fused_grouped_mlp */
+  gboolean attention;   /* multiplies in 8 bits: fp8_dot_product_attention */
+  gboolean interleaved; /* only of rows that state virtual stages */
 } LsBridgeRecipe;
 
 /* The recipe of a mixture of experts; NULL where none is known. Static. */

@@ -22,6 +22,11 @@ double ls_training_row_flops (const LsTrainingRow *row, const LsWorkload *worklo
   if (row->documents > 0)
     return ls_model_training_flops (workload->model, row->global_batch * row->seq / row->documents,
                                     row->documents);
+  /* Megatron-Bridge counts half of the scores that a causal mask hides (flop_utils.py @0494433: attn_layer_flops, core_seq /
+   * 2), NeMo before it all. */
+  if (g_str_equal (row->software->name, "megatron-bridge"))
+    return ls_workload_model_flops (workload) -
+           ls_model_attention_flops (workload->model, row->global_batch, row->seq) / 2;
   return ls_workload_model_flops (workload);
 }
 

@@ -107,6 +107,17 @@ double ls_model_forward_flops (const LsModel *model, gint64 batch, gint64 seq) {
   return flops;
 }
 
+double ls_model_attention_flops (const LsModel *model, gint64 batch, gint64 seq) {
+  const LsTransformer *t = &model->transformer;
+  double flops = 0;
+
+  if (model->kind != LS_MODEL_TRANSFORMER)
+    return 0;
+  for (gint64 i = 0; i < t->layers + t->mtp; i++)
+    flops += attention_core (t, (double) batch * (double) seq, seq, ls_transformer_window (t, i));
+  return 3 * flops;
+}
+
 double ls_model_training_flops (const LsModel *model, gint64 batch, gint64 seq) {
   const LsTransformer *t = &model->transformer;
   const double forward = ls_model_forward_flops (model, batch, seq);

@@ -34,6 +34,9 @@ double ls_model_forward_flops (const LsModel *model, gint64 batch, gint64 seq);
  * below the lowest adapter is not counted. */
 double ls_model_training_flops (const LsModel *model, gint64 batch, gint64 seq);
 
+/* What of that are scores and weightings of attention, in full. */
+double ls_model_attention_flops (const LsModel *model, gint64 batch, gint64 seq);
+
 /* The closed forms above: one training step of `batch` sequences. */
 double ls_flops_megatron (gint64 batch, gint64 seq, gint64 layers, gint64 hidden, gint64 vocab);
 double ls_flops_megatron_recompute (gint64 batch, gint64 seq, gint64 layers, gint64 hidden,

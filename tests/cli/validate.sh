@@ -288,11 +288,17 @@ $head3
 sixteen,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,4,64,4,4096,1,Megatron-Bridge/NeMo 26.04,mxfp8,16
 eight,Kimi_K2,GB200 NVL72,256,4,61,7168,64,4096,1,8,32,,4096,1,Megatron-Bridge/NeMo 26.04,mxfp8,16
 other,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,8,32,,4096,1,Megatron-LM 2025,bf16,16
+virtual,DeepSeekV3,B300-SXM,256,8,61,7168,128,4096,1,8,8,2,4096,1,Megatron-Bridge/NeMo 26.08,mxfp8,15
+flat,DeepSeekV3,B300-SXM,256,8,61,7168,128,4096,1,8,8,,4096,2,Megatron-Bridge/NeMo 26.08,mxfp8,18
 CSV
 run 0 validate recipes.csv --row sixteen --scenario
 says out "layers_per_stage: [4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 1]"
 run 0 validate recipes.csv --row eight --scenario
 says out "layers_per_stage: [8, 8, 8, 8, 8, 8, 8, 5]"
+run 0 validate recipes.csv --row virtual --scenario
+says out "expert_overlap: true"
+run 0 validate recipes.csv --row flat --scenario
+! grep -q "expert_overlap" out || fail "stages that are not virtual run as pairs: $(cat out)"
 run 0 validate recipes.csv --row older --scenario
 ! grep -q "flash-4" out || fail "25.11 has the attention kernels of 26.02: $(cat out)"
 run 0 validate recipes.csv --row other --scenario

@@ -118,6 +118,19 @@ START_TEST (plans_count_what_the_model_counts)
 }
 END_TEST
 
+/* Forward and backward of 8 sequences of 4096 tokens, 32 layers of 4096: 3 x 4 B s^2 h l; a window of 128 has 1/32 of it. */
+START_TEST (attention_is_this_part_of_a_model) {
+  LsModel model = {
+      .kind = LS_MODEL_TRANSFORMER,
+      .transformer = {.layers = 32, .hidden = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128}};
+  const double full = 12.0 * 8 * 4096 * 4096 * 4096 * 32;
+
+  ck_assert_double_eq (ls_model_attention_flops (&model, 8, 4096), full);
+  model.transformer.window = 128;
+  ck_assert_double_eq (ls_model_attention_flops (&model, 8, 4096), full / 32);
+}
+END_TEST
+
 START_TEST (resnet_50_is_four_billion_multiply_adds)
 /* torchvision prints 4.09 GMACs for ResNet-50 v1.5 at 224 x 224; half a digit. */
 {
@@ -150,6 +163,7 @@ int main (void) {
   tcase_add_test (tcase, windows_leave_keys_out);
   tcase_add_loop_test (tcase, built_kernels_sum_to_the_formula, 0, 2);
   tcase_add_loop_test (tcase, plans_count_what_the_model_counts, 0, (int) ls_model_preset_count ());
+  tcase_add_test (tcase, attention_is_this_part_of_a_model);
   tcase_add_test (tcase, resnet_50_is_four_billion_multiply_adds);
   tcase_add_test (tcase, six_n_agrees_for_large_models);
   suite_add_tcase (suite, tcase);
