@@ -7,12 +7,14 @@
 #include "base/time.h"
 #include "trace/query_run.h"
 #include "train/sync_log.h"
+#include "train/update_check.h"
 
 /* Records between two looks at progress and stop. */
 #define LOOK_EVERY 1024
 /* source: choice; more are no log of ours */
 #define MAX_WORKERS 1000000
 #define MAX_SHARDS 100000
+#define MOST_NS (G_MAXINT64 / LS_PS_PER_NS)
 
 struct LsUpdateReader {
   sqlite3 *db;
@@ -187,6 +189,7 @@ static gboolean read_record (LsUpdateReader *r, sqlite3_stmt *s, LsUpdateRecord 
   const char *operation = (const char *) sqlite3_column_text (s, 1);
   const gint64 worker = column (s, 2), shard = column (s, 3), set = column (s, 5);
   const gint64 peer = column (s, 8), workers = r->info.workers;
+  const gint64 t_ns = sqlite3_column_int64 (s, 7);
   const GArray *members = NULL;
 
   *out = (LsUpdateRecord){.worker = (gint32) worker,
@@ -195,13 +198,16 @@ static gboolean read_record (LsUpdateReader *r, sqlite3_stmt *s, LsUpdateRecord 
                           .version = column (s, 4),
                           .peer_set = (gint32) set,
                           .gradient = column (s, 6),
-                          .t_ps = sqlite3_column_int64 (s, 7) * LS_PS_PER_NS,
+                          .t_ps = CLAMP (t_ns, 0, MOST_NS) * LS_PS_PER_NS,
                           .closes = sqlite3_column_int64 (s, 9) != 0,
                           .samples = column (s, 10),
                           .clock = column (s, 11)};
   if (operation == NULL || !ls_update_operation_parse (operation, &out->operation))
     return strange (r, s, "has an unknown operation", error);
-  if (worker >= workers || peer >= workers || shard >= (gint64) r->info.shards)
+  if (t_ns < 0 || t_ns > MOST_NS)
+    return strange (r, s, "has a time that cannot be", error);
+  if (worker < -1 || peer < -1 || shard < -1 || worker >= workers || peer >= workers ||
+      shard >= (gint64) r->info.shards)
     return strange (r, s, "names a worker or shard that is not there", error);
   if (set >= 0) {
     members = set < (gint64) r->peer_sets->len ? r->peer_sets->pdata[set] : NULL;
@@ -239,6 +245,7 @@ static gboolean replay_log (LsUpdateReader *r, const Run *run, GError **error) {
       "CASE WHEN operation IN ('gradient', 'local_step') THEN g.samples END, g.clock "
       "FROM update_log u LEFT JOIN gradient g ON g.id = u.gradient_id "
       "WHERE u.replica = 0 ORDER BY u.id";
+  g_autoptr (LsUpdateCheck) check = ls_update_check_new (r->info.workers, r->info.shards);
   sqlite3_stmt *statement = NULL;
   gboolean fine = TRUE;
   int rc = SQLITE_DONE;
@@ -250,6 +257,9 @@ static gboolean replay_log (LsUpdateReader *r, const Run *run, GError **error) {
     LsUpdateRecord record;
 
     fine = read_record (r, statement, &record, error) && look (r, run, ++done, error);
+    const char *wrong = fine ? ls_update_check_next (check, &record) : NULL;
+    if (wrong != NULL)
+      fine = strange (r, statement, wrong, error);
     if (fine)
       run->sink->update (run->self, &record);
   }
@@ -259,6 +269,7 @@ static gboolean replay_log (LsUpdateReader *r, const Run *run, GError **error) {
 
 static gboolean replay_steps (LsUpdateReader *r, const Run *run, GError **error) {
   static const char sql[] = "SELECT start_ns, end_ns FROM step WHERE job_id = 0 ORDER BY step";
+  gint64 last_ns = 0;
   LsSyncLog log = {.workers = r->info.workers, .sink = run->sink, .self = run->self};
   sqlite3_stmt *statement = NULL;
   gboolean fine = TRUE;
@@ -267,8 +278,17 @@ static gboolean replay_steps (LsUpdateReader *r, const Run *run, GError **error)
   if (sqlite3_prepare_v2 (r->db, sql, -1, &statement, NULL) != SQLITE_OK)
     return fail (r, error);
   while (fine && (rc = sqlite3_step (statement)) == SQLITE_ROW) {
-    ls_sync_log_step (&log, sqlite3_column_int64 (statement, 0) * LS_PS_PER_NS,
-                      sqlite3_column_int64 (statement, 1) * LS_PS_PER_NS);
+    gint64 start_ns = sqlite3_column_int64 (statement, 0),
+           end_ns = sqlite3_column_int64 (statement, 1);
+
+    if (start_ns < last_ns || end_ns < start_ns || end_ns > MOST_NS) {
+      g_set_error (error, LS_ERROR, LS_ERROR_CONFIG, "%s: step has a row whose times cannot be",
+                   r->path);
+      fine = FALSE;
+      break;
+    }
+    last_ns = end_ns;
+    ls_sync_log_step (&log, start_ns * LS_PS_PER_NS, end_ns * LS_PS_PER_NS);
     fine = look (r, run, log.version * LOOK_EVERY, error);
   }
   sqlite3_finalize (statement);
