@@ -19,8 +19,8 @@ static guint member (const LsLearner *l, const LsUpdateRecord *record, guint i) 
 }
 
 /* What stands now is the agreed state: versions of the shared model and of the members' copies. */
-static void set_versions (LsLearner *l, const LsUpdateRecord *record) {
-  for (guint s = 0; s < l->options.shards; s++) {
+static void set_versions (LsLearner *l, const LsUpdateRecord *record, guint first, guint end) {
+  for (guint s = first; s < end; s++) {
     LS_REQUIRE (record->version < 0 || record->version > l->versions[s],
                 "a %s makes version %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT,
                 ls_update_operation_name (record->operation), record->version, l->versions[s]);
@@ -43,7 +43,7 @@ void ls_learner_average (LsLearner *l, const LsUpdateRecord *record) {
 
   LS_REQUIRE (k > 0, "an average of nobody");
   no_elastic (l);
-  set_versions (l, record);
+  set_versions (l, record, 0, l->options.shards);
   for (guint s = 0; s < l->options.shards; s++) {
     LsPiece *mean = ls_piece_new (l->server[s]->n);
 
@@ -98,8 +98,10 @@ static void pull (LsLearner *l, LsLearnWorker *worker, guint s, double *sum) {
 void ls_learner_elastic (LsLearner *l, const LsUpdateRecord *record) {
   const gboolean one = record->worker >= 0;
   const guint k = one ? 1 : n_members (l, record);
+  const guint first = record->shard < 0 ? 0 : (guint) record->shard;
+  const guint end = record->shard < 0 ? l->options.shards : first + 1;
 
-  for (guint s = 0; s < l->options.shards && !l->result.diverged; s++) {
+  for (guint s = first; s < end && !l->result.diverged; s++) {
     double *server;
 
     memset (l->mean, 0, l->server[s]->n * sizeof (double));
@@ -110,8 +112,8 @@ void ls_learner_elastic (LsLearner *l, const LsUpdateRecord *record) {
       server[i] += l->mean[i];
     ls_number_round_all (ls_learner_kept_format (l), server, l->server[s]->n, NULL);
   }
-  set_versions (l, record);
-  ls_learner_updated (l, 0, l->options.shards);
+  set_versions (l, record, first, end);
+  ls_learner_updated (l, first, end);
 }
 
 void ls_learner_pair_average (LsLearner *l, const LsUpdateRecord *record) {
@@ -143,7 +145,7 @@ void ls_learner_outer_step (LsLearner *l, const LsUpdateRecord *record) {
 
   LS_REQUIRE (k > 0, "an outer step by nobody");
   no_elastic (l);
-  set_versions (l, record);
+  set_versions (l, record, 0, l->options.shards);
   if (l->outer == NULL)
     l->outer = ls_descender_new (&l->settings->outer, l->n, l->options.shards,
                                  l->settings->precision.optimizer);

@@ -103,11 +103,11 @@ static const char *use_shard (LsUpdateCheck *c, const LsUpdateRecord *record, gu
   return NULL;
 }
 
-/* A new state that was agreed on: a version for all shards. */
-static const char *agree (LsUpdateCheck *c, const LsUpdateRecord *record) {
+/* A new state that was agreed on. */
+static const char *agree (LsUpdateCheck *c, const LsUpdateRecord *record, guint first, guint end) {
   if (record->members != NULL && record->n_members == 0)
     return "is of a set of nobody";
-  for (guint s = 0; s < c->shards; s++) {
+  for (guint s = first; s < end; s++) {
     if (record->version >= 0 && record->version <= c->versions[s])
       return "makes a version that has been";
     c->versions[s] = record->version < 0 ? c->versions[s] + 1 : record->version;
@@ -140,9 +140,10 @@ const char *ls_update_check_next (LsUpdateCheck *c, const LsUpdateRecord *record
   case LS_UPDATE_LOCAL_STEP:
     return take (c, record);
   case LS_UPDATE_AVERAGE:
-  case LS_UPDATE_ELASTIC:
   case LS_UPDATE_OUTER_STEP:
-    return agree (c, record);
+    return agree (c, record, 0, c->shards);
+  case LS_UPDATE_ELASTIC:
+    return agree (c, record, first, end);
   case LS_UPDATE_PAIR_AVERAGE:
     return record->worker < 0 || record->peer < 0 || record->worker == record->peer
                ? "averages no two workers"

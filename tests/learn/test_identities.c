@@ -248,6 +248,44 @@ START_TEST (easgd_without_pull_leaves_workers_alone) {
 }
 END_TEST
 
+START_TEST (an_elastic_pull_shard_by_shard_is_the_pull) {
+  /* Two servers hold half of the model each, and a worker meets one after the other (a learner took either meeting
+   * for one with both, and a trace of two servers ended in an assertion). */
+  g_autofree double *whole = NULL;
+  g_auto (Lesson) lesson = {0};
+
+  lesson_init (&lesson, "learn: {problem: softmax, optimizer: {lr: 0.2}, evaluate: 1000, "
+                        "elastic: {alpha: 0.3}, data: {kind: synthetic, rows: 300, classes: 3}}");
+  for (guint by_shard = 0; by_shard < 2; by_shard++) {
+    g_autoptr (LsLearner) learner = lesson_learner (&lesson, 1, 2, 5);
+    const gsize n = ls_learner_n_parameters (learner);
+    g_autofree double *got = g_new (double, n);
+    Toy toy;
+
+    toy_init (&toy, learner, 1, 8);
+    for (gint u = 0; u < 50; u++) {
+      toy_local_step (&toy, 0);
+      for (gint shard = by_shard ? 0 : -1; shard < (gint) (2 * by_shard); shard++) {
+        const LsUpdateRecord pull = {.operation = LS_UPDATE_ELASTIC,
+                                     .shard = shard,
+                                     .peer = -1,
+                                     .version = u + 1,
+                                     .peer_set = -1,
+                                     .gradient = -1,
+                                     .t_ps = toy.t_ps};
+        ls_learner_update (learner, &pull);
+      }
+    }
+    toy_clear (&toy);
+    ls_learner_server (learner, got);
+    if (by_shard)
+      same_bits (whole, got, n);
+    else
+      whole = g_steal_pointer (&got);
+  }
+}
+END_TEST
+
 START_TEST (dropped_gradients_change_nothing_but_the_draws) {
   /* k-sync with k < n: worker 0's mini-batch k is the same in every policy, so a run in which only
    * worker 0 is ever applied equals sequential SGD of worker 0 (of the same partition) bit for bit. */
@@ -295,6 +333,7 @@ static void add_tests (TCase *tcase) {
   tcase_add_test (tcase, local_sgd_of_one_step_is_sync_to_rounding);
   tcase_add_test (tcase, diloco_contains_local_sgd_and_minibatch_momentum);
   tcase_add_test (tcase, easgd_without_pull_leaves_workers_alone);
+  tcase_add_test (tcase, an_elastic_pull_shard_by_shard_is_the_pull);
   tcase_add_test (tcase, dropped_gradients_change_nothing_but_the_draws);
 }
 

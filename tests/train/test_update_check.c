@@ -32,6 +32,9 @@ static const LsUpdateRecord good[] = {
     R (AVERAGE, -1, -1, 9, -1, .t_ps = 6),
     R (PAIR_AVERAGE, 0, -1, -1, -1, .t_ps = 6, .peer = 1),
     R (READ, 0, -1, 9, -1, .t_ps = 7),
+    R (ELASTIC, 0, 0, 10, -1, .t_ps = 8),
+    R (ELASTIC, 1, 0, 11, -1, .t_ps = 8),
+    R (ELASTIC, 0, 1, 10, -1, .t_ps = 9),
 };
 
 static const struct {
