@@ -112,8 +112,10 @@ LsKernelCost ls_kernel_cross_entropy (const LsDevice *device, gint64 rows, gint6
                                       LsFormat logits, LsLossKernel kernel, LsPass pass);
 /* Rows in another order: `bytes` read and written row by row, as an index says. */
 LsKernelCost ls_kernel_permute (const LsDevice *device, gint64 bytes);
-/* Tokens that have come once become rows for their experts, or (`back`) those are summed to be sent. */
-LsKernelCost ls_kernel_arrive (const LsDevice *device, gint64 bytes, gboolean back);
+/* Tokens that have come once become rows for their experts, or (`back`) those are summed to be sent: `bytes` read and written
+ * in rows of `row_bytes`, each of which waits as long as for some kilobytes more. */
+LsKernelCost ls_kernel_arrive (const LsDevice *device, gint64 bytes, gint64 row_bytes,
+                               gboolean back);
 /* Into a format whose blocks share scales: `bytes` read and written. */
 LsKernelCost ls_kernel_scale_blocks (const LsDevice *device, gint64 bytes);
 /* Optimizer update of `parameters`, reading and writing `bytes_per_parameter` in all. */

@@ -18,6 +18,12 @@
  * with permutation takes longer than without, 3113.6 - 2884.3 us, and back in 3687.6 - 3054.8 us. */
 #define SPREAD_PER_SM_BPS (864e6 / 229.3e-6 / 148)
 #define JOIN_PER_SM_BPS (864e6 / 632.8e-6 / 148)
+/* A row costs what is not its bytes: 128 threads take a token and go through the rank's experts in turn, each time waiting for
+ * the index and for memory (DeepEP @13d8379, csrc/hybrid_ep/extension/permute.cu), so that rows of 4 KB go slower than those
+ * of 14 KB that were measured. source: fitted on Qwen3 30B (rows of 4 KB) on GB300 and B300, rows mbridge-26.02.01-441, -443,
+ * mbridge-26.04-344, -346 and mbridge-26.04.01-244, -246 of train_nvidia_nemo_mbridge.csv. */
+#define ARRIVE_WAIT_BYTES 3000.0
+#define ARRIVE_MEASURED_BYTES 14336.0
 /* Blocks of 32 that share a scale, bf16 to MXFP8 by rows and columns at once. Source: ROCm/TransformerEngine pull request
  * 598, its column for NVIDIA's kernels on a B200: 8192 x 8192 take 52.34 us, 2 of them overhead (by rows alone 34.84, 12 %
  * faster than at this rate); bound by their instructions (NVIDIA/TransformerEngine pull request 1628). */
@@ -90,9 +96,14 @@ LsKernelCost ls_kernel_scale_blocks (const LsDevice *device, gint64 bytes) {
   return row_by_row (device, (double) bytes, BLOCK_SCALE_PER_SM_BPS);
 }
 
-LsKernelCost ls_kernel_arrive (const LsDevice *device, gint64 bytes, gboolean back) {
-  LS_REQUIRE (bytes >= 0, "bytes %" G_GINT64_FORMAT, bytes);
-  return row_by_row (device, (double) bytes, back ? JOIN_PER_SM_BPS : SPREAD_PER_SM_BPS);
+LsKernelCost ls_kernel_arrive (const LsDevice *device, gint64 bytes, gint64 row_bytes,
+                               gboolean back) {
+  LS_REQUIRE (bytes >= 0 && row_bytes > 0, "bytes %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT, bytes,
+              row_bytes);
+  const double slower = (1 + ARRIVE_WAIT_BYTES / (double) row_bytes) /
+                        (1 + ARRIVE_WAIT_BYTES / ARRIVE_MEASURED_BYTES);
+
+  return row_by_row (device, (double) bytes, (back ? JOIN_PER_SM_BPS : SPREAD_PER_SM_BPS) / slower);
 }
 
 LsKernelCost ls_kernel_permute (const LsDevice *device, gint64 bytes) {

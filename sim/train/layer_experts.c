@@ -137,8 +137,9 @@ static void sort_rows (LsBlock *k, const Experts *x, const char *name) {
 /* Where tokens have come once for each rank: to rows for experts, or (`back`) from them. */
 static void arrive (LsBlock *k, const Experts *x, const char *name, gboolean back) {
   const gint64 h = k->t->hidden, bytes = ls_layer_bytes (&k->b, (x->sent + x->rows) * h);
-  LsLayerOp *op = ls_layer_add_kernel (&k->b, name, LS_KIND_ELEMENTWISE,
-                                       ls_kernel_arrive (&k->b.device, bytes, back));
+  LsLayerOp *op =
+      ls_layer_add_kernel (&k->b, name, LS_KIND_ELEMENTWISE,
+                           ls_kernel_arrive (&k->b.device, bytes, ls_layer_bytes (&k->b, h), back));
 
   op->travels = TRUE;
   op->workspace_bytes = ls_layer_bytes (&k->b, (back ? x->sent : x->rows) * h);
