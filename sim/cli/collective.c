@@ -23,6 +23,7 @@
   "auto ring bidirectional tree binomial halving doubling bruck direct pairwise " \
   "hierarchical nvls sharp torus"
 
+/* A bound on rows and time: each iteration is simulated. */
 #define MOST_ITERATIONS 10000
 
 static const LsOption options[] = {

@@ -9,6 +9,7 @@
 #include "base/quantity.h"
 #include "base/text_faults.h"
 
+/* Rows of a table that somebody still reads; a step of one byte would ask for millions. */
 #define MOST_SIZES 4096
 /* Of one buffer, and of all splits together: far above any memory, and exact in a double. */
 #define MOST_BYTES G_GINT64_CONSTANT (1000000000000000)

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 
+/* How much more of each resource is tried: enough to move a step, little enough that the effect is nearly linear. */
 #define DEFAULT_PERCENT 10
 
 static const LsOption options[] = {

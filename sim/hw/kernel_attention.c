@@ -255,6 +255,7 @@ static double plain_bytes (const LsAttentionShape *shape, LsPass pass) {
   return pass == LS_PASS_FORWARD ? 37 + (long_rows ? 8 : 0) : 41 + (long_rows ? 8 : 0);
 }
 
+/* Of either pass, as listed above. */
 #define PLAIN_KERNELS 5
 
 /* Softmax and what belongs to it. */

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/time.h"
 
+/* Messages of one flow at most: a bound on events; the best count is seldom beyond it. */
 #define MOST_CHUNKS 64
 
 /* A segment, or one round of it that repeats: rounds of messages in a row. */

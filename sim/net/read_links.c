@@ -45,6 +45,7 @@ static void check_target (LsClusterReader *reader, const LsTopology *topology,
 
 /* --- reach ------------------------------------------------------------------------------------ */
 
+/* Up to as many, every pair of nodes is tried (2,016 routes). */
 #define FEW_NODES 64
 
 /* Nodes that may be special: all where there are few or the network is not a plain tree; else the first and

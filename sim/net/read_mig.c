@@ -9,6 +9,7 @@
 #include "config/path.h"
 #include "net/cluster_reader.h"
 
+/* The highest number of a GPU in a word like "3-5": far above what any node has, so that ranges stay short. */
 #define MOST_GPUS 1024
 
 /* The instances that the list at BASE.NAME asks for; NULL after a fault. */

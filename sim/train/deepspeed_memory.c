@@ -1,6 +1,7 @@
 /* DeepSpeed's own copies; see deepspeed_memory.h. */
 #include "train/deepspeed_memory.h"
 
+/* Elements of a bucket. source: DeepSpeed, runtime/zero/config.py, reduce_bucket_size (its default). */
 #define BUCKET_GRADIENTS 500000000
 
 static gboolean copies (const LsWorkload *workload) {

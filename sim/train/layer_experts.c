@@ -36,6 +36,8 @@
 /* Traffic of scores per token and expert: logits read, fp32 softmax written and read by top-k and by the
  * auxiliary loss, scores and choices written. */
 #define ROUTE_BYTES(element) ((element) + 3 * 4 + SCORE_BYTES)
+/* Vector operations per score: exponential, sums, comparisons. Assumption; the bytes above take longer on every accelerator. */
+#define ROUTE_FLOPS 10.0
 /* Kernels of a router that is not fused, forward and backward: softmax, groups and their masks, choice (topk sorts and
  * gathers), scatters of scores and choices with their zeros and casts, and the auxiliary loss, which scores and chooses
  * again: 32 to 42; backward those of them that have a gradient, 20 to 25. source: tensor operations of Megatron-Core,
@@ -183,8 +185,9 @@ static void spread (LsBlock *k, const Experts *x, const char *name, LsCollective
 /* Each pass of a chain has little to move: what counts is how many there are. */
 static LsKernelCost route_cost (const LsBlock *k, gint64 scores, int kernels) {
   const int n = k->b.workload->software->fused_router ? 1 : kernels;
-  const LsKernelCost cost = ls_kernel_stream (
-      &k->b.device, scores * ROUTE_BYTES (k->b.element_bytes) / n, 10.0 * (double) scores / n);
+  const LsKernelCost cost =
+      ls_kernel_stream (&k->b.device, scores * ROUTE_BYTES (k->b.element_bytes) / n,
+                        ROUTE_FLOPS * (double) scores / n);
 
   return ls_kernel_times (&cost, n);
 }
