@@ -3,7 +3,8 @@
 
 #include "base/assert.h"
 
-const char *ls_inventory_own (LsInventory *inventory, char *text) {
+/* Takes `text` over (NULL: nothing) and returns it. */
+static const char *own (LsInventory *inventory, char *text) {
   if (text != NULL)
     g_ptr_array_add (inventory->owned, text);
   return text;
@@ -18,7 +19,7 @@ void ls_inventory_init (LsInventory *inventory, const LsCluster *cluster) {
     const LsNodeSpec *spec = ls_cluster_node (cluster, node);
 
     inventory->nodes[node] = (LsTraceNode){
-        .name = ls_inventory_own (inventory, ls_cluster_node_name (cluster, node)),
+        .name = own (inventory, ls_cluster_node_name (cluster, node)),
         .group = ls_cluster_group (cluster, ls_cluster_node_group (cluster, node))->name,
         .gpu = spec->gpu != NULL ? spec->gpu->name : NULL};
   }
@@ -53,9 +54,8 @@ void ls_inventory_place (LsInventory *inventory, const LsCluster *cluster, guint
   rank->node = (gint) node;
   rank->device = (gint) ls_node_physical (spec, local);
   if (spec->mig != NULL)
-    rank->mig = ls_inventory_own (inventory,
-                                  g_strdup_printf ("mig%u:%s", spec->mig->instances[local].number,
-                                                   spec->mig->instances[local].profile->profile));
+    rank->mig = own (inventory, g_strdup_printf ("mig%u:%s", spec->mig->instances[local].number,
+                                                 spec->mig->instances[local].profile->profile));
 }
 
 LsTraceResource ls_inventory_resource (LsInventory *inventory, const LsEngine *engine, guint i,
@@ -71,12 +71,12 @@ LsTraceResource ls_inventory_resource (LsInventory *inventory, const LsEngine *e
     out.name = ls_engine_resource_name (engine, i);
     return out;
   }
-  out.name = ls_inventory_own (inventory, ls_topology_resource_name (topology, index));
+  out.name = own (inventory, ls_topology_resource_name (topology, index));
   out.kind = ls_resource_kind_name (resource->kind);
   out.unit = ls_resource_kind_unit (resource->kind);
   out.tier = ls_resource_kind_tier (resource->kind);
-  out.source = ls_inventory_own (inventory, ls_topology_resource_source (topology, index));
-  out.target = ls_inventory_own (inventory, ls_topology_resource_target (topology, index));
+  out.source = own (inventory, ls_topology_resource_source (topology, index));
+  out.target = own (inventory, ls_topology_resource_target (topology, index));
   if (resource->node >= 0)
     out.node = resource->node;
   return out;

@@ -26,8 +26,6 @@ typedef struct {
 void ls_inventory_init (LsInventory *inventory, const LsCluster *cluster);
 void ls_inventory_clear (LsInventory *inventory);
 
-/* Takes `text` over (NULL: nothing) and returns it. */
-const char *ls_inventory_own (LsInventory *inventory, char *text);
 /* The number of a stream's name (borrowed) in the trace; a new name is added. */
 guint16 ls_inventory_stream (LsInventory *inventory, const char *name);
 /* Node, device and MIG instance of the rank on GPU `gpu`. */

@@ -12,7 +12,6 @@
 /* executor.c */
 void ls_executor_start (LsEngine *e);
 void ls_executor_start_rank (LsEngine *e, guint32 rank); /* its streams begin now */
-void ls_executor_queue (LsEngine *e, guint32 rank, guint stream);
 void ls_executor_drain (LsEngine *e);
 /* `n` operations of the stream have ended now, the last with ordinal position + n - 1; it goes on. */
 void ls_executor_complete (LsEngine *e, guint32 rank, guint stream, guint32 n);

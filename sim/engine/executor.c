@@ -13,7 +13,7 @@
 
 #define MAX_CONTROL_STEPS (1u << 20)
 
-void ls_executor_queue (LsEngine *e, guint32 rank, guint stream) {
+static void queue (LsEngine *e, guint32 rank, guint stream) {
   LsStream *st = ls_stream_at (e, rank, stream);
   if (st->queued)
     return;
@@ -56,7 +56,7 @@ static void wake_waiters (LsEngine *e, guint32 rank, guint stream) {
     blocked->cause = (LsCause){rank, (guint16) stream, st->last_ordinal};
     blocked->state = LS_STREAM_READY;
     blocked->wait_index++;
-    ls_executor_queue (e, rank, other);
+    queue (e, rank, other);
   }
 }
 
@@ -205,14 +205,14 @@ void ls_executor_complete (LsEngine *e, guint32 rank, guint stream, guint32 n) {
   e->n_operations += n;
   if (st->waiters)
     wake_waiters (e, rank, stream);
-  ls_executor_queue (e, rank, stream);
+  queue (e, rank, stream);
 }
 
 void ls_executor_start_rank (LsEngine *e, guint32 rank) {
   const LsRankState *state = ls_rank_at (e, rank);
   ls_account_busy (e, rank, e->idle_part, e->now_ps - state->accounted_ps);
   for (guint s = 0; s < state->n_streams; s++)
-    ls_executor_queue (e, rank, s);
+    queue (e, rank, s);
 }
 
 void ls_executor_start (LsEngine *e) {

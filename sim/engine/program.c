@@ -414,13 +414,3 @@ gint32 ls_label_value (const LsLabel *label, const gint32 *counters) {
   return label->first + label->step * counters[label->level] +
          label->step2 * counters[label->level2];
 }
-
-gint64 ls_program_ordinal (const LsProgram *program, LsMark mark, const gint32 *counters) {
-  const LsInstruction *code = program->streams[mark.stream].instructions;
-  gint64 strides[LS_MAX_LOOP_DEPTH], counts[LS_MAX_LOOP_DEPTH];
-  guint n = enclosing_loops (code, mark.index, strides, counts);
-  gint64 ordinal = code[mark.index].offset;
-  for (guint level = 0; level < n; level++)
-    ordinal += strides[level] * counters[level];
-  return ordinal;
-}

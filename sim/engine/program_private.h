@@ -74,9 +74,6 @@ struct LsProgram {
   struct LsProgramBuild *build; /* NULL once frozen */
 };
 
-/* Ordinal of an operation of a frozen program for given counters. */
-gint64 ls_program_ordinal (const LsProgram *program, LsMark mark, const gint32 *counters);
-
 static inline gboolean ls_op_is_kernel (guint8 kind) {
   return kind == LS_OP_KERNEL || kind == LS_OP_MEMORY;
 }

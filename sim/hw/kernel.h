@@ -124,8 +124,6 @@ LsKernelCost ls_kernel_optimizer (const LsDevice *device, gint64 parameters,
 /* Implicit GEMM; backward is the gradient of the input (if wanted) and of the weights. */
 LsKernelCost ls_kernel_convolution (const LsDevice *device, const LsConvolution *shape, LsPass pass,
                                     gboolean input_gradient);
-/* Copy inside the device: reads and writes `bytes`. */
-LsKernelCost ls_kernel_copy (const LsDevice *device, gint64 bytes);
 
 /* Several kernels in sequence as one activity: times add, usages are the averages over time. */
 LsKernelCost ls_kernel_sequence (const LsKernelCost *costs, guint n);
