@@ -76,7 +76,7 @@ static void append_type (GString *out, const LsConfigKey *key) {
   case LS_CONFIG_NUMBER:
     g_string_append (out, ls_config_type_phrase (key->type));
     if (key->dimension == LS_DIMENSION_COUNT)
-      g_string_append (out, " (or k, M, G, T of them)");
+      g_string_append (out, " (or k, M, G or B, T of them)");
     append_range (out, key);
     break;
   default:
