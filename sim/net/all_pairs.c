@@ -302,8 +302,8 @@ LsPhaseLoad *ls_all_pairs_new (const LsGroupShape *shape, guint window, LsUsages
   AllPairs a = {.shape = shape,
                 .usages = usages,
                 .ends = g_array_new (FALSE, FALSE, sizeof (End)),
-                .end_of = g_new (guint, shape->n),
-                .node_of = g_new (guint, shape->n)};
+                .end_of = g_new0 (guint, shape->n),
+                .node_of = g_new0 (guint, shape->n)};
   LsPhaseLoad *phase;
 
   g_array_set_clear_func (a.ends, end_clear);

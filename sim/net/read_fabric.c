@@ -221,7 +221,7 @@ static guint default_rails (LsClusterReader *reader, guint f, const LsFabricSpec
   if (blocks < 2 || blocks * tried.rails <= fabric->spine_radix)
     return tried.rails;
   for (guint rails = per_pod; rails > 1; rails--)
-    if (adapters % rails == 0 && adapters / rails <= down)
+    if (adapters % rails == 0 && adapters <= down * rails)
       return rails;
   return tried.rails;
 }
