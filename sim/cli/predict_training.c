@@ -256,20 +256,21 @@ static void add_quantities (LsPrediction *out, const LsCsv *csv, guint number,
                                     : g_strdup ("nothing measured that is predicted");
 }
 
+static void add_remark (GString *out, const char *column, const char *said, const char *taken) {
+  if (said != NULL)
+    g_string_append_printf (out, "%s%s '%s' is taken as %s", out->len > 0 ? "; " : "", column, said,
+                            taken);
+}
+
 /* What of the row was not understood, beside what it was taken for; NULL: nothing. */
 static char *remark_of (const LsTrainingRow *row) {
-  g_autofree char *framework = row->unknown_framework != NULL
-                                   ? g_strdup_printf ("framework '%s' is taken as %s",
-                                                      row->unknown_framework, row->software->name)
-                                   : NULL;
-  g_autofree char *precision = row->unknown_precision != NULL
-                                   ? g_strdup_printf ("precision '%s' is taken as %s",
-                                                      row->unknown_precision, row->compute_format)
-                                   : NULL;
+  g_autoptr (GString) remark = g_string_new (NULL);
 
-  if (framework != NULL && precision != NULL)
-    return g_strconcat (framework, "; ", precision, NULL);
-  return g_strdup (framework != NULL ? framework : precision);
+  add_remark (remark, "framework", row->unknown_framework, row->software->name);
+  add_remark (remark, "precision", row->unknown_precision, row->compute_format);
+  add_remark (remark, "pp_schedule", row->unknown_schedule,
+              row->virtual_stages > 1 ? "interleaved 1F1B" : "1F1B");
+  return remark->len > 0 ? g_string_free (g_steal_pointer (&remark), FALSE) : NULL;
 }
 
 void ls_predict_training (LsPrediction *out, const LsCsv *csv, guint number,

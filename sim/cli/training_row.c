@@ -188,9 +188,19 @@ static char *preset_name (const Reader *reader) {
   return g_strdelimit (g_ascii_strdown (trimmed, -1), " _", '-');
 }
 
+/* The same but for dashes: "Llama 2 7B" is llama2-7b. */
+static gboolean same_name (const char *a, const char *b) {
+  for (;; a++, b++) {
+    a += strspn (a, "-");
+    b += strspn (b, "-");
+    if (*a != *b || *a == '\0')
+      return *a == *b;
+  }
+}
+
 static const LsModelPreset *preset_called (const char *name) {
   for (guint i = 0; i < ls_model_preset_count (); i++)
-    if (g_str_equal (ls_model_preset_get (i)->name, name))
+    if (same_name (ls_model_preset_get (i)->name, name))
       return ls_model_preset_get (i);
   return NULL;
 }
@@ -343,13 +353,17 @@ gboolean ls_training_row_has_experts (const LsTrainingRow *row) {
 }
 
 static gboolean read_schedule (const Reader *reader, LsTrainingRow *out, GError **error) {
+  const char *field = text (reader, "pp_schedule");
+
   out->schedule = NULL;
   for (guint i = 0; out->pp > 1 && i < G_N_ELEMENTS (schedules); i++)
     if (says (reader, "pp_schedule", schedules[i].word)) {
       out->schedule = schedules[i].schedule;
-      return out->schedule != NULL ||
-             skip (error, "the schedule '%s' is not modelled", text (reader, "pp_schedule"));
+      return out->schedule != NULL || skip (error, "the schedule '%s' is not modelled", field);
     }
+  if (out->pp > 1 && *field && !says (reader, "pp_schedule", "1f1b") &&
+      !says (reader, "pp_schedule", "pipedream-flush") && !may_interleave (reader))
+    out->unknown_schedule = field;
   return TRUE;
 }
 

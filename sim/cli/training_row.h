@@ -43,7 +43,7 @@ typedef struct {
   const LsSoftware *software;
   const char *release; /* of the software, as the row states it (cli/release.h); "": not stated */
   /* What the row says and the reader does not know, as it stands there; NULL: nothing. The table's, as long as that lives. */
-  const char *unknown_framework, *unknown_precision;
+  const char *unknown_framework, *unknown_precision, *unknown_schedule;
   double nic_gbit_s; /* per GPU; 0 not stated */
   gint64 nics;       /* adapters of a node; 0: not stated, as the node preset's */
   gint64 gpus, gpus_per_node;

@@ -219,10 +219,14 @@ $head2,virtual_stages,pp_schedule
 fold,A100-SXM-80GB,8,10,1024,16,1024,1,4,32,1,none,torchtitan,bf16,0.5,,ZBVZeroBubble
 zero,A100-SXM-80GB,8,8,1024,16,1024,1,4,32,1,none,torchtitan,bf16,0.5,,ZB-H1
 late,A100-SXM-80GB,8,8,1024,16,1024,1,4,32,1,none,torchtitan,bf16,0.5,,GPipe
+odd,A100-SXM-80GB,8,8,1024,16,1024,1,4,32,1,none,torchtitan,bf16,0.5,,Chimera
+plain,A100-SXM-80GB,8,8,1024,16,1024,1,4,32,1,none,torchtitan,bf16,0.5,,PipeDream-Flush
 both,A100-SXM-80GB,8,8,1024,16,1024,1,4,32,1,none,torchtitan,bf16,0.5,,InterleavedZeroBubble
 CSV
 run 0 validate schedules.csv
 says out "both,skipped,,the schedule 'InterleavedZeroBubble' is not modelled"
+says err "pp_schedule 'Chimera' is taken as 1F1B"
+if grep -q "pp_schedule '[^C]" err; then fail "known schedules are named: $(cat err)"; fi
 run 0 validate schedules.csv --row fold --scenario
 says out "schedule: zb-v, layers_per_stage: [2, 2, 1, 1, 1, 1, 1, 1]"
 run 0 validate schedules.csv --row zero --scenario
@@ -390,6 +394,7 @@ says out "preset: gcp-a3-mega"
 cat >named.csv <<'CSV'
 row_id,model,gpu,gpus,layers,hidden,heads,seq,tp,pp,global_batch,micro_batch,recompute,precision,step_time_s
 dense,Llama3 8B,H100-SXM-80GB,8,8,,,8192,1,1,8,1,none,bf16,1
+spaced,Llama 2 7B,H100-SXM-80GB,8,,,,4096,1,1,8,1,none,bf16,1
 mixed,qwen1.5-moe-a2.7b,H100-SXM-80GB,8,,,,4096,1,1,8,1,none,bf16,1
 wrong,lama3-8b,H1000,8,,,,8192,1,1,8,1,none,bf16,1
 image,resnet-50,H100-SXM-80GB,8,,,,,1,1,8,1,none,bf16,1
@@ -398,6 +403,7 @@ CSV
 run 0 validate named.csv --scenario
 says out "preset: llama3-8b"
 says out "layers: 8"
+says out "preset: llama2-7b"
 says out "preset: qwen1.5-moe-a2.7b"
 says out "wrong: skipped: layers, hidden, heads not stated, and model 'lama3-8b' is no preset (did you mean 'llama3-8b'?); gpu 'H1000' is not in the catalogue"
 says out "model 'resnet-50' is no transformer"
