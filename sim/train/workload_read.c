@@ -67,6 +67,32 @@ NAMER (optimizer_word, ls_optimizer_name, LsOptimizerKind)
 NAMER (attention_word, ls_attention_name, LsAttention)
 NAMER (offload_word, ls_offload_name, LsOffload)
 
+/* A kernel of attention that the file asks for and accelerators of a group have not: the next older one that they have runs
+ * (ls_device_attention). A generation of software brings its own, and means where there is one. */
+static void check_attention (LsWorkloadReader *r) {
+  static const char *const path = W "software.attention";
+  const LsAttention wanted = r->workload->attention;
+  const LsAccelerator *told = NULL;
+
+  if (!ls_reader_has (r, path) || wanted == r->workload->software->attention ||
+      !ls_attention_is_flash (wanted))
+    return;
+  for (guint g = 0; r->cluster != NULL && g < ls_cluster_n_groups (r->cluster); g++) {
+    const LsAccelerator *gpu = ls_cluster_group (r->cluster, g)->node.gpu;
+    LsAttention runs = wanted;
+
+    if (gpu == NULL || gpu == told || !ls_reader_has_ranks (r, g))
+      continue;
+    while (ls_attention_is_flash (runs) && !(gpu->tuning->flash_forward[runs].value > 0))
+      runs = (LsAttention) (runs - 1);
+    if (runs == wanted)
+      continue;
+    told = gpu;
+    ls_config_warning_at (r->config, r->errors, path, "%s has no kernel %s and runs %s", gpu->name,
+                          ls_attention_name (wanted), ls_attention_name (runs));
+  }
+}
+
 /* TRUE or FALSE, or -1 when the key is absent. */
 static int choice_of (LsWorkloadReader *r, const char *path) {
   return ls_reader_has (r, path) ? (ls_config_get_bool (r->config, path) ? 1 : 0) : -1;
@@ -401,6 +427,7 @@ static void read_all (LsWorkloadReader *r) {
   ls_reader_check_zero (r);
   ls_reader_check_schedule (r);
   ls_reader_check_formats (r);
+  check_attention (r);
   ls_reader_stop (r);
   if (is_too_large (r->workload))
     ls_reader_fault (r, W "batch", "the tensors of a micro-batch are too large to simulate");

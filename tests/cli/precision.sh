@@ -35,6 +35,11 @@ run 0 check small.yaml --set cluster.node=dgx-1-v100
 says err "v100-sxm-32gb has no native bf16 and computes in fp32 at 15.7 TFLOP/s"
 run 0 check small.yaml --set cluster.node=dgx-a100 --set workload.precision=fp8
 says err "a100-sxm-80gb has no native fp8_e4m3 and computes in bf16 at 312 TFLOP/s"
+# A kernel of attention that is asked for by name and is not there is told too; what the software brings along is not.
+run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/llama2-70b.yaml" --set workload.software.attention=flash-4
+says err "h100-sxm-80gb has no kernel flash-4 and runs flash-3"
+run 0 check "$SOURCE_DIR/topologies/dgx-a100.yaml" "$SOURCE_DIR/workloads/llama2-70b.yaml"
+! grep -q "has no kernel" err || fail "a kernel that nobody asked for: $(cat err)"
 run 0 check small.yaml --set cluster.node=dgx-b200 --set workload.precision=nvfp4
 empty err
 run 0 list formats
