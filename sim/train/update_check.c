@@ -55,6 +55,8 @@ static const char *take (LsUpdateCheck *c, const LsUpdateRecord *record) {
 
   if (record->gradient != c->next_gradient)
     return "takes another gradient than the next one";
+  if (record->shard >= 0)
+    return "takes a gradient of one shard";
   if (record->samples < 1 || record->samples > MOST_SAMPLES)
     return "takes a gradient of no samples, or of more than there can be";
   c->next_gradient++;

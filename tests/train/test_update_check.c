@@ -48,6 +48,8 @@ static const struct {
     {0, R (READ, -1, -1, 0, -1, .t_ps = 0), "names no worker"},
     {1, R (READ, 1, -1, 1, -1, .t_ps = 0), "reads a version"},
     {3, R (GRADIENT, 1, -1, -1, 5, .samples = 8, .t_ps = 1), "another gradient"},
+    {3, R (GRADIENT, 1, 1, -1, 1, .samples = 8, .t_ps = 1), "of one shard"},
+    {11, R (LOCAL_STEP, 1, 1, -1, 3, .samples = 8, .t_ps = 5), "of one shard"},
     {3, R (GRADIENT, 1, -1, -1, 1, .t_ps = 1, .samples = 0), "no samples"},
     {3, R (GRADIENT, 1, -1, -1, 1, .t_ps = 1, .samples = G_MAXINT64), "no samples"},
     {5, R (APPLY, 1, 0, 2, 1, .t_ps = 2, .closes = TRUE), "another version"},
