@@ -298,14 +298,15 @@ static void slow_progress (gpointer self, double share) {
 }
 
 START_TEST (a_slow_machine_counts_the_same_events)
-/* Who reports progress looks at the clock on the wall, and the engine must not: neither times nor events depend on it. */
+/* Who reports progress looks at the clock on the wall, and the engine must not: neither times nor events depend on it. Tensor
+ * ranks in step go in convoys, which slices of simulated time had cut: 452 events became 2812. */
 {
   guint64 events[2];
   guint n_reports = 0;
   const LsRunOptions options = {.progress = slow_progress, .progress_self = &n_reports};
   for (guint i = 0; i < 2; i++) {
     Run run;
-    run_new (&run, new_workload ("gpt2-small", 1, 4, 2), "dgx-a100", 1);
+    run_new (&run, new_workload ("gpt2-small", 2, 4, 1), "dgx-a100", 1);
     ck_assert (ls_simulation_run (run.simulation, i == 1 ? &options : NULL, NULL));
     events[i] = ls_engine_n_events (ls_simulation_engine (run.simulation));
     run_clear (&run);
