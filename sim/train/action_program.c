@@ -39,8 +39,8 @@ static Side side_of (gint step) {
 
 static void init_parts (Writer *w) {
   const LsProgramSpec *spec = w->builder->spec;
-  const LsPipeline *pipeline = ls_pipeline_of (spec->workload);
-  const LsPipelineSize size = ls_pipeline_size (spec->workload);
+  const LsPipeline *pipeline = ls_workload_pipeline (spec->workload);
+  const LsPipelineSize size = ls_workload_pipeline_size (spec->workload);
   const guint stages = ls_pipeline_n_stages (pipeline, &size);
 
   w->n_parts = ls_pipeline_n_parts (pipeline, &size);
@@ -95,7 +95,7 @@ static LsOp message_op (Writer *w, guint part, Side side, gboolean forward, gboo
                                           {"recv_forward", "send_forward"}};
   /* In a V and its like the flows of the two parts meet on a link; each has a group of its own. */
   const gboolean back =
-      ls_pipeline_of (w->builder->spec->workload)->shape != LS_SHAPE_RING && part == 1;
+      ls_workload_pipeline (w->builder->spec->workload)->shape != LS_SHAPE_RING && part == 1;
   const LsSlot next = back ? LS_SLOT_PIPELINE_BACK : LS_SLOT_PIPELINE;
   const LsSlot previous = back ? LS_SLOT_PIPELINE_BACK_PREVIOUS : LS_SLOT_PIPELINE_PREVIOUS;
   const gboolean own = forward == send; /* what leaves the part, or its gradient that comes */
@@ -316,9 +316,9 @@ static void write_action (Writer *w, const LsAction *action) {
 
 void ls_actions_build (LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
-  const LsPipelineSize size = ls_pipeline_size (workload);
+  const LsPipelineSize size = ls_workload_pipeline_size (workload);
   g_autoptr (GArray) actions =
-      ls_pipeline_actions (ls_pipeline_of (workload), &size, builder->spec->index);
+      ls_pipeline_actions (ls_workload_pipeline (workload), &size, builder->spec->index);
   g_autoptr (GArray) code = ls_action_loops (actions);
   Writer w = {.builder = builder};
 

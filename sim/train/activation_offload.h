@@ -17,17 +17,9 @@
  */
 #pragma once
 
-#include "train/builder.h"
+#include "train/chunk.h"
 
 /* Does the chunk's input go to the host? */
 gboolean ls_activations_leave (const LsWorkload *workload, const LsChunk *chunk);
-/* Around a segment's forward: the input is there, and goes; it has gone. */
-void ls_activations_begin_forward (LsBuilder *builder, const LsChunk *chunk);
-void ls_activations_end_forward (LsBuilder *builder, const LsChunk *chunk);
-/* Before the backward of a chunk, and around that of each of its segments. */
-void ls_activations_begin_chunk (LsBuilder *builder, const LsChunk *chunk);
-void ls_activations_begin_backward (LsBuilder *builder, const LsChunk *chunk);
-void ls_activations_end_backward (LsBuilder *builder, const LsChunk *chunk);
-
 /* Of a device, in the memory of its host, at the most. */
 gint64 ls_activations_host_bytes (const LsWorkload *workload, guint device, const LsStage *stage);

@@ -55,6 +55,9 @@ typedef enum { LS_ROLES (LS_ENUM_ROLE) LS_N_ROLES } LsRole;
  * loop over segments of layers is the innermost, whatever the number of loops around it. */
 enum { LS_LEVEL_STEP, LS_LEVEL_MICROBATCH };
 
+/* Numbers of the engine's tables of work (drawn.h), fixed, so that programs can name them before there is an engine. */
+enum { LS_TABLE_GATE, LS_TABLE_ATTENTION, LS_TABLE_EVALUATION, LS_TABLE_LOGGING };
+
 /* Which part of the job the program is for. */
 typedef struct {
   const LsWorkload *workload;

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/random.h"
 #include "engine/fixed.h"
+#include "train/builder.h"
 
 /* Of one place: the micro-batch drawn last, which its layers and passes ask for in turn. */
 typedef struct {
@@ -17,10 +18,6 @@ struct LsDrawn {
   const LsSimulation *simulation;
   Last *last; /* by place */
 };
-
-gboolean ls_drawn_by_replica (const LsWorkload *workload) {
-  return workload->documents.kind != NULL;
-}
 
 double ls_drawn_attention_share (const LsWorkload *workload, guint64 key, guint64 index) {
   const double whole = (double) workload->seq_len;

@@ -1,7 +1,7 @@
 /* Work that is made while a run goes on: attention of packed sequences, pauses between steps.
  *
- * Model:      operations with LS_OP_WORK_TABLE ask a table of the engine for their work (engine.h). Numbers
- *             of tables are fixed, so that programs can name them before there is an engine.
+ * Model:      operations with LS_OP_WORK_TABLE ask a table of the engine for their work (engine.h); its number is
+ *             one of those in builder.h.
  *             Packed batches: a sequence of s tokens holds documents one behind the other, the last cut at its
  *             end; attention does not cross them, so that it costs sum l_i^2 / s^2 of attention in full. The
  *             lengths l_i of a micro-batch come from a stream of their own by (seed, job, replica, step,
@@ -19,15 +19,11 @@
 
 #include "train/simulation.h"
 
-enum { LS_TABLE_GATE, LS_TABLE_ATTENTION, LS_TABLE_EVALUATION, LS_TABLE_LOGGING };
-
 typedef struct LsDrawn LsDrawn;
 
 /* Adds the tables to the simulation's engine, which has none before. */
 LsDrawn *ls_drawn_new (LsSimulation *simulation);
 void ls_drawn_free (LsDrawn *drawn);
 
-/* Does this workload draw per replica, so that replicas differ? */
-gboolean ls_drawn_by_replica (const LsWorkload *workload);
 /* sum l^2 / s^2 over the documents of a micro-batch, in (0, 1]; a pure function. */
 double ls_drawn_attention_share (const LsWorkload *workload, guint64 key, guint64 index);

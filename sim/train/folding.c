@@ -33,7 +33,7 @@ static void add_ranks (LsFolding *folding, const LsJobRun *run, guint job_number
   for (guint i = 0; i < job->n_ranks; i++) {
     guint rank = run->first_rank + i;
     guint64 label = ls_refinement_mix (job_number, (guint64) run->start_ps);
-    if (ls_drawn_by_replica (run->workload))
+    if (ls_workload_packs (run->workload))
       label = ls_refinement_mix (label, job->coordinates[i].data + 1u);
     if (options->factor_of_rank != NULL)
       label = ls_refinement_mix (label, (guint64) options->factor_of_rank[rank]);

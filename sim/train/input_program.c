@@ -25,7 +25,7 @@ void ls_input_state_free (LsInputState *state) {
 static gboolean input_runs (const LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
   const guint device = builder->spec->index;
-  const gboolean mirrored = ls_pipeline_of (workload)->shape == LS_SHAPE_MIRROR;
+  const gboolean mirrored = ls_workload_pipeline (workload)->shape == LS_SHAPE_MIRROR;
 
   return workload->input.threads > 0 &&
          (device == 0 || (mirrored && device + 1 == workload->layout.pipeline));
@@ -33,8 +33,8 @@ static gboolean input_runs (const LsBuilder *builder) {
 
 /* Micro-batches of a step that enter the model on this device. */
 static gint64 microbatches_of (const LsBuilder *builder) {
-  const LsPipelineSize size = ls_pipeline_size (builder->spec->workload);
-  return ls_pipeline_part_microbatches (ls_pipeline_of (builder->spec->workload), &size);
+  const LsPipelineSize size = ls_workload_pipeline_size (builder->spec->workload);
+  return ls_pipeline_part_microbatches (ls_workload_pipeline (builder->spec->workload), &size);
 }
 
 static LsOp copy_op (LsBuilder *builder, const char *name, LsCollectiveOp what, gint64 bytes) {

@@ -4,7 +4,7 @@
 #include "base/assert.h"
 #include "train/job_groups.h"
 #include "train/rank_program.h"
-#include "train/traffic.h"
+#include "train/traffic_job.h"
 
 /* The kind of rank like `wanted`; a new one without a program when there is none yet. */
 static guint find_kind (GArray *kinds, const LsRankKind *wanted) {

@@ -61,7 +61,7 @@ static void append_pipeline (GArray *groups, const LsWorkload *workload) {
     return;
   for (guint i = 0; i < ls_layout_n_groups (layout, LS_AXIS_PIPELINE); i++) {
     ls_layout_members (layout, LS_AXIS_PIPELINE, i, ranks);
-    append_links (groups, ls_pipeline_of (workload)->shape, ranks, size);
+    append_links (groups, ls_workload_pipeline (workload)->shape, ranks, size);
     const guint ends[] = {ranks[0], ranks[size - 1]};
     append (groups, LS_AXIS_PIPELINE, LS_SLOT_EMBEDDING, LS_SLOT_EMBEDDING, ends, 2);
     append (groups, LS_AXIS_PIPELINE, LS_SLOT_PIPELINE_SYNC, LS_SLOT_PIPELINE_SYNC, ranks, size);

@@ -41,6 +41,13 @@ guint ls_layer_plan_rerun (const LsLayerPlan *plan) {
   return stops && is_reduction_beside_next (&plan->forward[n - 1]) ? n - 1 : n;
 }
 
+gboolean ls_layer_is_cut (const LsLayerOp *op) {
+  if (op->is_collective)
+    return op->pieces > 1 && op->collective == LS_COLLECTIVE_ALL_GATHER;
+  return op[1].is_collective && op[1].pieces > 1 &&
+         op[1].collective == LS_COLLECTIVE_REDUCE_SCATTER;
+}
+
 gint64 ls_layer_plan_saved_bytes (const LsLayerPlan *plan) {
   gint64 bytes = 0;
 

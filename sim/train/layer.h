@@ -127,3 +127,6 @@ const LsKernelCost *ls_layer_op_again (const LsLayerOp *op);
 gboolean ls_layer_op_repeated (const LsLayerPlan *plan, guint op);
 gint64 ls_layer_op_dropped_bytes (const LsLayerPlan *plan, guint op);
 gint64 ls_layer_op_remade_bytes (const LsLayerPlan *plan, guint op);
+/* Is this operation the first of a collective and a matmul that are cut, in either order? It must not be the
+ * last of its list. */
+gboolean ls_layer_is_cut (const LsLayerOp *op);

@@ -2,7 +2,6 @@
 #include "train/layer_operation.h"
 
 #include "base/assert.h"
-#include "train/drawn.h"
 
 /* SMs that rows being ordered take from what runs beside them. source: fitted on step times with that over without, one layout
  * each, of train_nvidia_nemo_mbridge.csv: mbridge-26.06-112 / 26.04.01-225, -114 / -226, -129 / -244, -131 / -246 measured 0.788,
@@ -18,7 +17,7 @@ static LsOp kernel (LsBuilder *builder, const LsLayerOp *layer_op, const LsKerne
   op.release_bytes = claims.release_bytes;
   if (layer_op->by_load && builder->spec->load != NULL)
     op.flags |= LS_OP_DRAWN;
-  if (layer_op->kind == LS_KIND_ATTENTION && ls_drawn_by_replica (builder->spec->workload)) {
+  if (layer_op->kind == LS_KIND_ATTENTION && ls_workload_packs (builder->spec->workload)) {
     op.flags |= LS_OP_WORK_TABLE | LS_OP_TABLE_FOLDS;
     op.table = LS_TABLE_ATTENTION;
   }
@@ -114,13 +113,6 @@ static LsMark write_one (LsBuilder *builder, const LsLayerOp *op, LsPhaseName ph
   if (due.valid)
     ls_builder_wait (builder, due);
   return mark;
-}
-
-gboolean ls_layer_is_cut (const LsLayerOp *op) {
-  if (op->is_collective)
-    return op->pieces > 1 && op->collective == LS_COLLECTIVE_ALL_GATHER;
-  return op[1].is_collective && op[1].pieces > 1 &&
-         op[1].collective == LS_COLLECTIVE_REDUCE_SCATTER;
 }
 
 /* Of the pair's claims what piece `i` of `n` kernels takes and leaves. */

@@ -44,6 +44,3 @@ typedef struct {
 LsMark ls_layer_item_write (LsBuilder *builder, const LsLayerItem *item, LsMark *deferred);
 /* The same, or notes it down in the builder's script; the mark is invalid then. */
 LsMark ls_layer_item_put (LsBuilder *builder, const LsLayerItem *item, LsMark *deferred);
-/* Is this operation the first of a collective and a matmul that are cut, in either order? It must not be the
- * last of its list. */
-gboolean ls_layer_is_cut (const LsLayerOp *op);

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "train/activation_offload.h"
+#include "train/activation_program.h"
 #include "train/gather_forward.h"
 #include "train/gather_program.h"
 #include "train/largest_program.h"

@@ -232,6 +232,11 @@ gint64 ls_memory_held (const LsWorkload *workload, const LsStage *stage, gint64 
                      : MAX (MAX (reserved, update), MIN (reserved + copies, capacity_bytes));
 }
 
+gint64 ls_memory_placeholders (const LsWorkload *workload, const LsStage *stage) {
+  return stage->placeholder_bytes +
+         ls_deepspeed_narrow_gradients (workload, stage->parameters + stage->expert_parameters);
+}
+
 /* The stage that a part of a device is. */
 static const LsStage *part_of (const LsStage *stage, guint part) {
   return stage->n_parts > 0 ? stage->parts[part] : stage;
@@ -247,6 +252,26 @@ static LsMemoryPeak peak_of (const LsWorkload *workload, guint device, const LsS
   return ls_memory_actions (workload, device, walks);
 }
 
+gint64 ls_memory_messages (const LsWorkload *workload, guint device, const LsStage *stage,
+                           const gint64 *received_bytes) {
+  const LsPipeline *pipeline = ls_workload_pipeline (workload);
+  const LsPipelineSize size = ls_workload_pipeline_size (workload);
+  const guint stages = ls_pipeline_n_stages (pipeline, &size);
+  gint64 sent = 0, came = 0;
+
+  for (guint part = 0; part < ls_pipeline_n_parts (pipeline, &size); part++) {
+    const LsStage *own = part_of (stage, part);
+    const guint number = ls_pipeline_stage (pipeline, &size, device, part);
+    if (number + 1 < stages && ls_pipeline_to_next (pipeline, &size, device, part) != 0)
+      sent += own->boundary_bytes;
+    if (number > 0 && ls_pipeline_to_previous (pipeline, &size, device, part) != 0)
+      came += received_bytes[part];
+  }
+  if (workload->software->posts_all_receives)
+    return ls_fsdp2_messages (workload, device, sent, came);
+  return 2 * (sent + came) + ls_deepspeed_messages (workload, device, sent, came);
+}
+
 /* An activation and its gradient towards each neighbour, those that come taken to be as large as those that go. */
 static gint64 message_bytes (const LsWorkload *workload, guint device, const LsStage *stage) {
   const guint n = ls_workload_n_parts (workload);
@@ -254,7 +279,7 @@ static gint64 message_bytes (const LsWorkload *workload, guint device, const LsS
 
   for (guint part = 0; part < n; part++)
     received[part] = part_of (stage, part)->boundary_bytes;
-  return ls_stage_message_bytes (stage, workload, device, received);
+  return ls_memory_messages (workload, device, stage, received);
 }
 
 /* Saved by the head where the device has it. */
@@ -310,7 +335,7 @@ void ls_memory_estimate (const LsWorkload *workload, guint number, const LsAccel
   estimate->capacity_bytes -= workload->others_bytes;
   estimate->gathered_bytes = peak.gathered;
   estimate->reduced_bytes = peak.reduced;
-  estimate->placeholder_bytes = stage->placeholder_bytes;
+  estimate->placeholder_bytes = ls_memory_placeholders (workload, stage);
   estimate->root_bytes = ls_memory_root (workload, stage);
   estimate->message_bytes = message_bytes (workload, number, stage);
   estimate->bytes[LS_MEMORY_PARAMETERS] = held.parameters_bytes + stage->narrow_bytes;

@@ -75,6 +75,13 @@ guint ls_memory_communicators (const LsWorkload *workload);
 gint64 ls_memory_capacity (const LsAccelerator *accelerator, guint communicators);
 /* Of the embedding, last norm and output matrix, what stays gathered with ZeRO stage 3; 0 where nothing does. */
 gint64 ls_memory_root (const LsWorkload *workload, const LsStage *stage);
+/* Handed to autograd for weight gradients, or under DeepSpeed all that autograd makes. */
+gint64 ls_memory_placeholders (const LsWorkload *workload, const LsStage *stage);
+/* Activations and gradients to and from neighbours for which a device has buffers: one of each per part and
+ * neighbour, and what DeepSpeed (deepspeed_memory.h) or PyTorch (fsdp2_memory.h) keeps of them; `received_bytes` by
+ * part, what the stage before sends. */
+gint64 ls_memory_messages (const LsWorkload *workload, guint device, const LsStage *stage,
+                           const gint64 *received_bytes);
 /* What the allocator holds that the peak cannot use, because it is another stream's or too small a hole: FSDP2's flat
  * buffers (fsdp2_memory.h), and the 16-bit logits, let go before the larger tensors of an
  * fp32 loss are made. */

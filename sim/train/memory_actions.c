@@ -66,8 +66,8 @@ static LsMemoryPeak simple (const LsWorkload *workload, guint device, const LsMe
 
 LsMemoryPeak ls_memory_actions (const LsWorkload *workload, guint device,
                                 const LsMemoryWalk *walks) {
-  const LsPipeline *pipeline = ls_pipeline_of (workload);
-  const LsPipelineSize size = ls_pipeline_size (workload);
+  const LsPipeline *pipeline = ls_workload_pipeline (workload);
+  const LsPipelineSize size = ls_workload_pipeline_size (workload);
   Count count = {0};
 
   if (pipeline->shape == LS_SHAPE_LINE && !pipeline->splits && !size.paired)

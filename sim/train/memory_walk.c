@@ -9,7 +9,6 @@
 #include "base/assert.h"
 #include "train/chunk.h"
 #include "train/gathered_bytes.h"
-#include "train/layer_operation.h"
 #include "train/pipeline.h"
 
 typedef struct {

@@ -52,7 +52,7 @@ static void add_embedding_sum (LsBuilder *builder) {
 static void add_mirror_sum (LsBuilder *builder) {
   gint64 parameters = owned_parameters (builder);
 
-  if (ls_pipeline_of (builder->spec->workload)->shape == LS_SHAPE_MIRROR && parameters > 0)
+  if (ls_workload_pipeline (builder->spec->workload)->shape == LS_SHAPE_MIRROR && parameters > 0)
     add_sum (builder, "sum_mirrored_gradients", ls_builder_reduce_bytes (builder, parameters),
              LS_SLOT_PIPELINE_MIRROR, LS_AXIS_PIPELINE, LS_PART_EXPOSED_PIPELINE,
              LS_PART_PIPELINE_BUBBLE);
@@ -61,7 +61,7 @@ static void add_mirror_sum (LsBuilder *builder) {
 /* Does each stage update without waiting for the others? */
 static gboolean updates_alone (const LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
-  return workload->post_validation && ls_pipeline_of (workload)->parallelogram;
+  return workload->post_validation && ls_workload_pipeline (workload)->parallelogram;
 }
 
 /* Sums of a few numbers over one axis; nothing where it has one rank. */

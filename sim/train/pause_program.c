@@ -1,8 +1,6 @@
 /* Pauses between steps; see pause_program.h. */
 #include "train/pause_program.h"
 
-#include "train/drawn.h"
-
 static void add_pause (LsBuilder *builder, const char *name, guint16 table, gint64 ps) {
   LsOp op = ls_builder_memory (builder, name);
 

@@ -14,29 +14,18 @@ static const LsPipeline *const pipelines[LS_N_SCHEDULES] = {
     [LS_SCHEDULE_DUALPIPEV] = &ls_pipeline_dualpipev,
 };
 
+const char *ls_schedule_name (LsScheduleKind kind) {
+#define NAME_OF(id, name) name,
+  static const char *const names[] = {LS_SCHEDULES (NAME_OF)};
+#undef NAME_OF
+
+  LS_REQUIRE ((guint) kind < LS_N_SCHEDULES, "schedule %d", (int) kind);
+  return names[kind];
+}
+
 const LsPipeline *ls_pipeline_get (LsScheduleKind kind) {
   LS_REQUIRE ((guint) kind < LS_N_SCHEDULES, "schedule %d", (int) kind);
   return pipelines[kind];
-}
-
-const LsPipeline *ls_pipeline_of (const LsWorkload *workload) {
-  return workload->layout.pipeline == 1 ? &ls_pipeline_1f1b : ls_pipeline_get (workload->schedule);
-}
-
-/* Does 1F1B, of one stage per device or of several interleaved, run in pairs? */
-static gboolean pairs (const LsWorkload *workload) {
-  const gboolean may =
-      workload->layout.pipeline == 1 || workload->schedule == LS_SCHEDULE_INTERLEAVED;
-
-  return may && workload->expert_overlap && workload->layout.expert > 1 &&
-         workload->zero.stage < 2 && !workload->recompute.offload;
-}
-
-LsPipelineSize ls_pipeline_size (const LsWorkload *workload) {
-  return (LsPipelineSize){.devices = workload->layout.pipeline,
-                          .virtual_stages = MAX (workload->virtual_stages, 1),
-                          .microbatches = workload->microbatches,
-                          .paired = pairs (workload)};
 }
 
 /* Lists of actions are held in memory. */

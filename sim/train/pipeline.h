@@ -23,7 +23,21 @@
  */
 #pragma once
 
-#include "train/workload.h"
+#include <glib.h>
+
+/* X(ID, "word of a scenario"). */
+#define LS_SCHEDULES(X)                                                              \
+  X (GPIPE, "gpipe")                  /* all forwards, then all backwards */         \
+  X (1F1B, "1f1b")                    /* warm-up, one forward one backward, drain */ \
+  X (INTERLEAVED, "interleaved-1f1b") /* the same with several stages per device */  \
+  X (ZB_H1, "zb-h1")                  /* backward in two halves, memory of 1F1B */   \
+  X (ZB_H2, "zb-h2")                  /* the same with twice its memory */           \
+  X (ZB_V, "zb-v")                    /* two stages per device, there and back */    \
+  X (DUALPIPE, "dualpipe")            /* two copies of the model, from both ends */  \
+  X (DUALPIPEV, "dualpipev")          /* DualPipe folded: one copy, half the devices */
+
+#define LS_ENUM_SCHEDULE(id, name) LS_SCHEDULE_##id,
+typedef enum { LS_SCHEDULES (LS_ENUM_SCHEDULE) LS_N_SCHEDULES } LsScheduleKind;
 
 typedef enum { LS_SHAPE_LINE, LS_SHAPE_RING, LS_SHAPE_V, LS_SHAPE_MIRROR } LsPipelineShape;
 
@@ -64,10 +78,8 @@ typedef struct {
 
 /* What keeps the pipeline from running, in words, or NULL. */
 const char *ls_pipeline_fault (const LsPipeline *pipeline, const LsPipelineSize *size);
-/* What the workload's schedule is on its layout: on one device, a line. */
-const LsPipeline *ls_pipeline_of (const LsWorkload *workload);
 const LsPipeline *ls_pipeline_get (LsScheduleKind kind);
-LsPipelineSize ls_pipeline_size (const LsWorkload *workload);
+const char *ls_schedule_name (LsScheduleKind kind);
 /* LsAction in order of execution, with `last` set. */
 GArray *ls_pipeline_actions (const LsPipeline *pipeline, const LsPipelineSize *size, guint device);
 

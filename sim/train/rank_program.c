@@ -28,15 +28,16 @@ static void add_static_memory (LsBuilder *builder) {
             memory.parameters_bytes + spec->stage->narrow_bytes);
   claim_if (builder, "gradients", LS_MEMORY_GRADIENTS, memory.gradients_bytes);
   claim_if (builder, "optimizer", LS_MEMORY_OPTIMIZER, memory.optimizer_bytes);
-  claim_if (builder, "gradient_placeholders", LS_MEMORY_BUFFERS, spec->stage->placeholder_bytes);
+  claim_if (builder, "gradient_placeholders", LS_MEMORY_BUFFERS,
+            ls_memory_placeholders (spec->workload, spec->stage));
   claim_if (builder, "root_parameters", LS_MEMORY_BUFFERS,
             ls_memory_root (spec->workload, spec->stage));
   /* An activation and its gradient towards each neighbour. */
   claim_if (builder, "messages", LS_MEMORY_BUFFERS,
-            ls_stage_message_bytes (spec->stage, spec->workload, spec->index, received));
+            ls_memory_messages (spec->workload, spec->index, spec->stage, received));
 }
 
-/* A step of an asynchronous worker begins when the policy says so: how long it waits is in table 0, which
+/* A step of an asynchronous worker begins when the policy says so: how long it waits is in the table of gates, which
  * whoever runs the program fills. */
 static void add_gate (LsBuilder *builder) {
   LsOp op = ls_builder_memory (builder, "gate");
@@ -45,7 +46,7 @@ static void add_gate (LsBuilder *builder) {
   op.trace_kind = LS_KIND_DELAY;
   op.part = LS_PART_OTHER;
   op.flags = LS_OP_WORK_TABLE;
-  op.table = 0;
+  op.table = LS_TABLE_GATE;
   ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
 }
 

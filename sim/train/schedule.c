@@ -47,7 +47,7 @@ const LsPipelineSchedule *ls_pipeline_schedule_of (const LsWorkload *workload) {
    * micro-batch are live; of two, where they run in pairs. */
   if (workload->layout.pipeline > 1)
     return schedules[workload->schedule];
-  return ls_pipeline_size (workload).paired ? &paired : &ls_pipeline_schedule_1f1b;
+  return ls_workload_pipeline_size (workload).paired ? &paired : &ls_pipeline_schedule_1f1b;
 }
 
 gboolean ls_builder_has_next (const LsBuilder *builder) {

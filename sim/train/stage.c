@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "train/deepspeed_memory.h"
-#include "train/fsdp2_memory.h"
 #include "train/layer_plans.h"
 #include "train/pipeline.h"
 
@@ -82,7 +80,7 @@ static void add_mtp (LsStage *stage, const LsWorkload *workload, const LsAcceler
 
 /* Do the model's first and last stage lie on one device? */
 static gboolean ends_meet (const LsWorkload *workload) {
-  const LsPipelineShape shape = ls_pipeline_of (workload)->shape;
+  const LsPipelineShape shape = ls_workload_pipeline (workload)->shape;
   return shape == LS_SHAPE_V || shape == LS_SHAPE_MIRROR;
 }
 
@@ -100,7 +98,7 @@ static void tie_embedding (LsStage *stage, const LsWorkload *workload, gboolean 
     }
 }
 
-/* One for each shape on the device, in the format of the weights; under DeepSpeed all gradients of autograd. */
+/* One for each shape on the device, in the format of the weights. */
 static void count_placeholders (LsStage *stage, const LsWorkload *workload) {
   LsLayerPlan all = {0};
 
@@ -110,8 +108,6 @@ static void count_placeholders (LsStage *stage, const LsWorkload *workload) {
   for (guint i = 0; i < all.n_shapes; i++)
     stage->placeholder_bytes +=
         all.shapes[i].in * all.shapes[i].out * ls_format_bytes (workload->precision.parameters);
-  stage->placeholder_bytes +=
-      ls_deepspeed_narrow_gradients (workload, stage->parameters + stage->expert_parameters);
   g_free (all.shapes);
 }
 
@@ -212,26 +208,6 @@ LsStage *ls_stage_new (const LsWorkload *workload, guint device, const LsAcceler
   for (guint part = 0; part < n; part++)
     parts[part] = new_part (workload, ls_workload_stage_of (workload, device, part), accelerator);
   return ls_stage_new_of_parts (workload, parts, n);
-}
-
-gint64 ls_stage_message_bytes (const LsStage *stage, const LsWorkload *workload, guint device,
-                               const gint64 *received_bytes) {
-  const LsPipeline *pipeline = ls_pipeline_of (workload);
-  const LsPipelineSize size = ls_pipeline_size (workload);
-  const guint stages = ls_pipeline_n_stages (pipeline, &size);
-  gint64 sent = 0, came = 0;
-
-  for (guint part = 0; part < ls_pipeline_n_parts (pipeline, &size); part++) {
-    const LsStage *own = stage->n_parts > 0 ? stage->parts[part] : stage;
-    const guint number = ls_pipeline_stage (pipeline, &size, device, part);
-    if (number + 1 < stages && ls_pipeline_to_next (pipeline, &size, device, part) != 0)
-      sent += own->boundary_bytes;
-    if (number > 0 && ls_pipeline_to_previous (pipeline, &size, device, part) != 0)
-      came += received_bytes[part];
-  }
-  if (workload->software->posts_all_receives)
-    return ls_fsdp2_messages (workload, device, sent, came);
-  return 2 * (sent + came) + ls_deepspeed_messages (workload, device, sent, came);
 }
 
 void ls_stage_free (LsStage *stage) {

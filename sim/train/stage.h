@@ -49,10 +49,5 @@ struct LsStage {
 LsStage *ls_stage_new (const LsWorkload *workload, guint device, const LsAccelerator *accelerator);
 /* A device's stage from its parts (takes the array and what is in it). */
 LsStage *ls_stage_new_of_parts (const LsWorkload *workload, LsStage **parts, guint n_parts);
-/* Activations and gradients to and from neighbours for which a device has buffers: one of each per part and
- * neighbour, and what DeepSpeed (deepspeed_memory.h) or PyTorch (fsdp2_memory.h) keeps of them; `received_bytes` by
- * part, what the stage before sends. */
-gint64 ls_stage_message_bytes (const LsStage *stage, const LsWorkload *workload, guint device,
-                               const gint64 *received_bytes);
 void ls_stage_free (LsStage *stage);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsStage, ls_stage_free)

@@ -9,14 +9,12 @@
  *                 random   rank i sends to p(i), p a random permutation of one cycle, drawn per group
  *                 incast   all send to the group's first rank
  *                 outcast  the first rank sends to all others
- * Cost:       one small program per distinct set of peers.
  *
  * Ownership: plain record.
  */
 #pragma once
 
 #include "net/collective.h"
-#include "train/job.h"
 
 #define LS_TRAFFIC_PATTERNS(X) \
   X (PAIRS, "pairs")           \
@@ -29,7 +27,7 @@
 typedef enum { LS_TRAFFIC_PATTERNS (LS_ENUM_TRAFFIC) LS_N_TRAFFIC_PATTERNS } LsTrafficPattern;
 
 /* How groups are dealt: neighbours first, or rank r to group r mod groups. */
-struct LsTraffic {
+typedef struct {
   LsCollectiveOp operation; /* a group operation, send_recv or a copy */
   LsAlgorithm algorithm;
   gint64 bytes;
@@ -39,12 +37,8 @@ struct LsTraffic {
   guint shift;
   gint64 gap_ps;
   guint64 seed; /* of random patterns, the job's own */
-};
+} LsTraffic;
 
 const char *ls_traffic_pattern_name (LsTrafficPattern pattern);
 /* Words for operations that a traffic job may run, ended by NULL. */
 const char *const *ls_traffic_operations (void);
-
-/* The job of a workload whose `traffic` is set. Errors as ls_job_build(). */
-LsJob *ls_traffic_job_new (const LsWorkload *workload, const LsAccelerator *const *accelerators,
-                           LsTables *tables, GError **error);

@@ -8,8 +8,6 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "train/flops.h"
-#include "train/pipeline.h"
-#include "train/traffic.h"
 
 #define NAME_ENTRY(id, name) name,
 /* Bytes that one tensor core instruction of a GEMM wants aligned: Megatron pads the vocabulary to a
@@ -273,12 +271,32 @@ static gboolean resolve_batch (LsWorkload *workload, GError **error) {
   return resolve_context (workload, error);
 }
 
+const LsPipeline *ls_workload_pipeline (const LsWorkload *workload) {
+  return workload->layout.pipeline == 1 ? &ls_pipeline_1f1b : ls_pipeline_get (workload->schedule);
+}
+
+/* Does 1F1B, of one stage per device or of several interleaved, run in pairs? */
+static gboolean pairs (const LsWorkload *workload) {
+  const gboolean may =
+      workload->layout.pipeline == 1 || workload->schedule == LS_SCHEDULE_INTERLEAVED;
+
+  return may && workload->expert_overlap && workload->layout.expert > 1 &&
+         workload->zero.stage < 2 && !workload->recompute.offload;
+}
+
+LsPipelineSize ls_workload_pipeline_size (const LsWorkload *workload) {
+  return (LsPipelineSize){.devices = workload->layout.pipeline,
+                          .virtual_stages = MAX (workload->virtual_stages, 1),
+                          .microbatches = workload->microbatches,
+                          .paired = pairs (workload)};
+}
+
 /* For the micro-batches of every replica. */
 static gboolean resolve_schedule (const LsWorkload *workload, GError **error) {
-  const LsPipeline *pipeline = ls_pipeline_of (workload);
+  const LsPipeline *pipeline = ls_workload_pipeline (workload);
 
   for (guint data = 0; data < workload->layout.data; data++) {
-    LsPipelineSize size = ls_pipeline_size (workload);
+    LsPipelineSize size = ls_workload_pipeline_size (workload);
     size.microbatches = ls_workload_microbatches (workload, data);
     const char *fault = ls_pipeline_fault (pipeline, &size);
     if (fault == NULL)
@@ -359,39 +377,28 @@ gboolean ls_workload_syncs_copies (const LsWorkload *workload) {
          (flag || ls_workload_scales_delayed (workload));
 }
 
+gboolean ls_workload_packs (const LsWorkload *workload) {
+  return workload->documents.kind != NULL;
+}
+
 gint64 ls_workload_microbatches (const LsWorkload *workload, guint data) {
   return workload->microbatches_of != NULL ? workload->microbatches_of[data]
                                            : workload->microbatches;
 }
 
 guint ls_workload_n_stages (const LsWorkload *workload) {
-  const LsPipelineSize size = ls_pipeline_size (workload);
-  return ls_pipeline_n_stages (ls_pipeline_of (workload), &size);
+  const LsPipelineSize size = ls_workload_pipeline_size (workload);
+  return ls_pipeline_n_stages (ls_workload_pipeline (workload), &size);
 }
 
 guint ls_workload_n_parts (const LsWorkload *workload) {
-  const LsPipelineSize size = ls_pipeline_size (workload);
-  return ls_pipeline_n_parts (ls_pipeline_of (workload), &size);
+  const LsPipelineSize size = ls_workload_pipeline_size (workload);
+  return ls_pipeline_n_parts (ls_workload_pipeline (workload), &size);
 }
 
 guint ls_workload_stage_of (const LsWorkload *workload, guint device, guint part) {
-  const LsPipelineSize size = ls_pipeline_size (workload);
-  return ls_pipeline_stage (ls_pipeline_of (workload), &size, device, part);
-}
-
-/* Moments that the optimizer keeps per parameter. */
-guint ls_optimizer_moments (const LsOptimizer *optimizer) {
-  switch (optimizer->kind) {
-  case LS_OPTIMIZER_SGD:
-  case LS_OPTIMIZER_LARS:
-    return optimizer->momentum > 0 ? 1 : 0;
-  case LS_OPTIMIZER_LION:
-    return 1;
-  case LS_OPTIMIZER_ADAFACTOR:
-    return 0;
-  default:
-    return 2;
-  }
+  const LsPipelineSize size = ls_workload_pipeline_size (workload);
+  return ls_pipeline_stage (ls_workload_pipeline (workload), &size, device, part);
 }
 
 /* Passes beyond one over gradient, states and parameters: per tensor norms of weights and of the update (LAMB,
@@ -530,13 +537,6 @@ gboolean ls_workload_unit_buckets (const LsWorkload *workload) {
   return workload->software->unit_buckets && workload->zero.stage >= 1 && workload->zero.stage <= 2;
 }
 
-const char *ls_schedule_name (LsScheduleKind kind) {
-  static const char *const names[] = {LS_SCHEDULES (NAME_ENTRY)};
-
-  LS_REQUIRE ((guint) kind < LS_N_SCHEDULES, "schedule %d", (int) kind);
-  return names[kind];
-}
-
 const char *ls_recompute_mode_name (LsRecomputeMode mode) {
   static const char *const names[] = {LS_RECOMPUTE_MODES (NAME_ENTRY)};
 
@@ -549,11 +549,4 @@ const char *ls_recompute_unit_name (LsRecomputeUnit unit) {
 
   LS_REQUIRE ((guint) unit < LS_N_RECOMPUTE_UNITS, "unit %d", (int) unit);
   return names[unit];
-}
-
-const char *ls_optimizer_name (LsOptimizerKind kind) {
-  static const char *const names[] = {LS_OPTIMIZERS (NAME_ENTRY)};
-
-  LS_REQUIRE ((guint) kind < LS_N_OPTIMIZERS, "optimizer %d", (int) kind);
-  return names[kind];
 }

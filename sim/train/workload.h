@@ -15,7 +15,10 @@
 #include "train/layout.h"
 #include "train/loss_scaling.h"
 #include "train/models.h"
+#include "train/optimizer.h"
+#include "train/pipeline.h"
 #include "train/precision.h"
+#include "train/traffic.h"
 #include "train/update_plan.h"
 #include "train/workload_words.h"
 
@@ -46,18 +49,6 @@ typedef struct {
 /* k = round (sqrt (layers that are recomputed together)). source: Chen et al. 2016 (arXiv 1604.06174). */
 #define LS_RECOMPUTE_SQRT 0
 
-typedef enum {
-  LS_NORM_CLIP_AUTO, /* clips, but not with SGD */
-  LS_NORM_CLIP_OFF,
-  LS_NORM_CLIP_ON
-} LsNormClip;
-
-typedef struct {
-  LsOptimizerKind kind;
-  LsNormClip clip; /* of gradients by their global norm: one pass and sums of a number */
-  double momentum; /* SGD and LARS: 0 keeps no moment */
-} LsOptimizer;
-
 /* Input pipeline of one rank; off when threads = 0 (batches are then always ready). */
 typedef struct {
   gint64 threads;                 /* loader threads per rank */
@@ -73,8 +64,6 @@ typedef struct {
   gint64 steps;   /* so often time_ps */
   gint64 time_ps; /* < 0: of a forward pass (pause_program.h) */
 } LsPause;
-
-typedef struct LsTraffic LsTraffic; /* traffic.h */
 
 typedef struct {
   char *name;
@@ -159,14 +148,13 @@ gboolean ls_workload_scales_delayed (const LsWorkload *workload);
 /* Equal parts that a sequence must have: context ranks (twice as many under a causal mask, see
  * layer_context.c) x tensor ranks with sequence_parallel. */
 gint64 ls_workload_sequence_parts (const LsWorkload *workload);
+/* TRUE when sequences are packed with documents of drawn lengths, so that replicas differ. */
+gboolean ls_workload_packs (const LsWorkload *workload);
 /* Micro-batches per step of a replica. */
 gint64 ls_workload_microbatches (const LsWorkload *workload, guint data);
-/* Moments that the optimizer keeps per parameter: Adam and LAMB 2, Lion 1, SGD and LARS 1 with momentum, else
- * 0. Adafactor keeps a row and a column per matrix instead of its second moment, which counts as none.
- * source: You et al. 2019 (LAMB, arXiv 1904.00962), You et al. 2017 (LARS, arXiv 1708.03888), Chen et al.
- * 2023 (Lion, arXiv 2302.06675), Shazeer and Stern 2018 (Adafactor, arXiv 1804.04235). */
-guint ls_optimizer_moments (const LsOptimizer *optimizer);
-
+/* What its schedule is on its layout: on one device, a line. */
+const LsPipeline *ls_workload_pipeline (const LsWorkload *workload);
+LsPipelineSize ls_workload_pipeline_size (const LsWorkload *workload);
 /* Stages that the model is cut into, and stages per device (1 but with interleaving, V and DualPipe). */
 guint ls_workload_n_stages (const LsWorkload *workload);
 guint ls_workload_n_parts (const LsWorkload *workload);
@@ -193,7 +181,5 @@ const char *ls_expert_dispatch_name (LsExpertDispatch dispatch);
 LsTensorOverlap ls_workload_tensor_overlap (const LsWorkload *workload);
 /* Those beside a gradient that does not need them run so. */
 gboolean ls_workload_tensor_bulk (const LsWorkload *workload);
-const char *ls_schedule_name (LsScheduleKind kind);
 const char *ls_recompute_mode_name (LsRecomputeMode mode);
 const char *ls_recompute_unit_name (LsRecomputeUnit unit);
-const char *ls_optimizer_name (LsOptimizerKind kind);

@@ -386,9 +386,9 @@ static char *interleaved_hint (const LsWorkload *w, gint64 group) {
 /* What a schedule asks of the number of micro-batches. */
 void ls_reader_check_schedule (LsWorkloadReader *r) {
   const LsWorkload *w = r->workload;
-  const LsPipeline *pipeline = ls_pipeline_of (w);
+  const LsPipeline *pipeline = ls_workload_pipeline (w);
   const gint64 one = w->micro_batch * (gint64) w->layout.data;
-  LsPipelineSize size = ls_pipeline_size (w);
+  LsPipelineSize size = ls_workload_pipeline_size (w);
   const char *fault = NULL;
   g_autofree char *hint = NULL;
 

@@ -1,20 +1,11 @@
-/* Words of `workload` in a scenario: schedules, modes and units of recompute, ways to share a GPU,
- * optimizers, kinds of context parallelism. Each list makes an enumeration and the table of its names.
+/* Words of `workload` in a scenario: modes and units of recompute, ways to share a GPU, kinds of context
+ * parallelism and of overlap. Each list makes an enumeration and the table of its names.
  */
 #pragma once
 
 #include <glib.h>
 
 /* Words of a scenario; X(ID, "word"). */
-#define LS_SCHEDULES(X)                                                              \
-  X (GPIPE, "gpipe")                  /* all forwards, then all backwards */         \
-  X (1F1B, "1f1b")                    /* warm-up, one forward one backward, drain */ \
-  X (INTERLEAVED, "interleaved-1f1b") /* the same with several stages per device */  \
-  X (ZB_H1, "zb-h1")                  /* backward in two halves, memory of 1F1B */   \
-  X (ZB_H2, "zb-h2")                  /* the same with twice its memory */           \
-  X (ZB_V, "zb-v")                    /* two stages per device, there and back */    \
-  X (DUALPIPE, "dualpipe")            /* two copies of the model, from both ends */  \
-  X (DUALPIPEV, "dualpipev")          /* DualPipe folded: one copy, half the devices */
 #define LS_RECOMPUTE_MODES(X)                                                          \
   X (NONE, "none")                                                                     \
   X (SELECTIVE, "selective") /* the attention core, or named operations, run again */  \
@@ -28,15 +19,6 @@
   X (NONE, "none")             /* no other job on its GPUs */                         \
   X (TIME_SLICE, "time-slice") /* contexts take turns: a kernel has all or nothing */ \
   X (CONCURRENT, "concurrent") /* kernels of all jobs run side by side (MPS) */
-#define LS_OPTIMIZERS(X) \
-  X (ADAM, "adam")       \
-  X (ADAMW, "adamw")     \
-  X (SGD, "sgd")         \
-  X (LAMB, "lamb")       \
-  X (LARS, "lars")       \
-  X (LION, "lion")       \
-  X (ADAFACTOR, "adafactor")
-
 #define LS_CONTEXT_KINDS(X)                                                             \
   X (RING, "ring")             /* keys and values are sent round, beside attention */   \
   X (ALL_TO_ALL, "all-to-all") /* heads instead of tokens during attention (Ulysses) */ \
@@ -81,13 +63,10 @@ typedef enum { LS_CONTEXT_KINDS (LS_ENUM_CONTEXT) LS_N_CONTEXT_KINDS } LsContext
 typedef enum {
   LS_CONTEXT_OVERLAPS (LS_ENUM_CONTEXT_OVERLAP) LS_N_CONTEXT_OVERLAPS
 } LsContextOverlap;
-#define LS_ENUM_SCHEDULE(id, name) LS_SCHEDULE_##id,
-typedef enum { LS_SCHEDULES (LS_ENUM_SCHEDULE) LS_N_SCHEDULES } LsScheduleKind;
+
 #define LS_ENUM_RECOMPUTE(id, name) LS_RECOMPUTE_##id,
 typedef enum { LS_RECOMPUTE_MODES (LS_ENUM_RECOMPUTE) LS_N_RECOMPUTE_MODES } LsRecomputeMode;
 #define LS_ENUM_RECOMPUTE_UNIT(id, name) LS_RECOMPUTE_UNIT_##id,
 typedef enum { LS_RECOMPUTE_UNITS (LS_ENUM_RECOMPUTE_UNIT) LS_N_RECOMPUTE_UNITS } LsRecomputeUnit;
 #define LS_ENUM_SHARE(id, name) LS_SHARE_##id,
 typedef enum { LS_SHARES (LS_ENUM_SHARE) LS_N_SHARES } LsShare;
-#define LS_ENUM_OPTIMIZER(id, name) LS_OPTIMIZER_##id,
-typedef enum { LS_OPTIMIZERS (LS_ENUM_OPTIMIZER) LS_N_OPTIMIZERS } LsOptimizerKind;

@@ -60,8 +60,8 @@ static Counts count (LsScheduleKind kind, guint p, gint64 m, guint device) {
   Counts counts = {0};
 
   set_pairs (workload, kind, TRUE);
-  const LsPipelineSize size = ls_pipeline_size (workload);
-  g_autoptr (GArray) actions = ls_pipeline_actions (ls_pipeline_of (workload), &size, device);
+  const LsPipelineSize size = ls_workload_pipeline_size (workload);
+  g_autoptr (GArray) actions = ls_pipeline_actions (ls_workload_pipeline (workload), &size, device);
   for (guint i = 0; i < actions->len; i++) {
     const LsAction *action = &g_array_index (actions, LsAction, i);
 

@@ -79,9 +79,9 @@ START_TEST (messages_of_all_micro_batches)
     for (guint device = 1; device < 3; device++) {
       const gint64 received[] = {100};
       const LsStage stage = {.boundary_bytes = 100};
-      ck_assert_int_eq (ls_stage_message_bytes (&stage, workload, device, received), 100 * 2 * m);
+      ck_assert_int_eq (ls_memory_messages (workload, device, &stage, received), 100 * 2 * m);
       workload->software = ls_software_find ("megatron-core", NULL);
-      ck_assert_int_eq (ls_stage_message_bytes (&stage, workload, device, received), 400);
+      ck_assert_int_eq (ls_memory_messages (workload, device, &stage, received), 400);
       workload->software = ls_software_find ("pytorch-fsdp2", NULL);
     }
   }

@@ -272,8 +272,8 @@ END_TEST
 
 /* The most forwards of a device that no backward has answered. */
 static gint64 in_flight (const LsWorkload *workload, guint device) {
-  const LsPipelineSize size = ls_pipeline_size (workload);
-  g_autoptr (GArray) actions = ls_pipeline_actions (ls_pipeline_of (workload), &size, device);
+  const LsPipelineSize size = ls_workload_pipeline_size (workload);
+  g_autoptr (GArray) actions = ls_pipeline_actions (ls_workload_pipeline (workload), &size, device);
   gint64 now = 0, most = 0;
 
   for (guint i = 0; i < actions->len; i++) {

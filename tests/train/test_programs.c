@@ -44,8 +44,8 @@ static void check_run (const TestRun *run, const LsRecompute *recompute) {
   const LsWorkload *w = run->workload;
 
   for (guint rank = 0; rank < w->layout.ranks; rank++) {
-    const LsPipeline *pipeline = ls_pipeline_of (w);
-    const LsPipelineSize size = ls_pipeline_size (w);
+    const LsPipeline *pipeline = ls_workload_pipeline (w);
+    const LsPipelineSize size = ls_workload_pipeline_size (w);
     gint64 step_ps = 0;
     for (guint part = 0; part < ls_pipeline_n_parts (pipeline, &size); part++) {
       const gint64 layers = w->layers_per_stage[ls_pipeline_stage (
@@ -77,8 +77,8 @@ START_TEST (every_combination_runs)
         workload->zero.prefetch = m / 2;
         test_set_schedule (workload, (LsScheduleKind) kind, 3);
         workload->recompute = *recompute;
-        const LsPipelineSize size = ls_pipeline_size (workload);
-        if (ls_pipeline_fault (ls_pipeline_of (workload), &size) != NULL) {
+        const LsPipelineSize size = ls_workload_pipeline_size (workload);
+        if (ls_pipeline_fault (ls_workload_pipeline (workload), &size) != NULL) {
           ls_workload_free (workload);
           continue;
         }

@@ -108,9 +108,9 @@ START_TEST (real_models_run_in_every_layout)
         workload->zero.overlap = turn % 3 != 0;
         workload->sequence_parallel = t > 1 && turn % 2 == 0;
         workload->schedule = (LsScheduleKind) (turn % LS_N_SCHEDULES);
-        const LsPipelineSize size = ls_pipeline_size (workload);
-        if (ls_pipeline_fault (ls_pipeline_of (workload), &size) != NULL ||
-            24 % ls_pipeline_n_stages (ls_pipeline_of (workload), &size) != 0)
+        const LsPipelineSize size = ls_workload_pipeline_size (workload);
+        if (ls_pipeline_fault (ls_workload_pipeline (workload), &size) != NULL ||
+            24 % ls_pipeline_n_stages (ls_workload_pipeline (workload), &size) != 0)
           workload->schedule = LS_SCHEDULE_1F1B; /* not for this size */
         workload->recompute.mode = (LsRecomputeMode) (turn % LS_N_RECOMPUTE_MODES);
         workload->recompute.every = 1 + turn % 2;
