@@ -3,6 +3,8 @@
  */
 #include "base/distance.h"
 
+#include "base/synonyms.h"
+
 #include <string.h>
 
 /* Longer words are never typing errors of each other; they only cost time. */
@@ -64,11 +66,14 @@ static guint tolerance (gsize word, gsize candidate) {
 }
 
 const char *ls_nearest (const char *word, const char *const *candidates) {
-  const char *best = NULL, *extension = NULL, *part = NULL;
+  const char *best = NULL, *extension = NULL, *part = NULL, *opening = NULL, *meant;
   guint best_distance = G_MAXUINT;
 
   if (word == NULL || word[0] == '\0' || candidates == NULL)
     return NULL;
+  meant = ls_meant (word, candidates);
+  if (meant != NULL)
+    return meant;
   for (; *candidates != NULL; candidates++) {
     guint d = ls_distance (word, *candidates);
 
@@ -79,8 +84,12 @@ const char *ls_nearest (const char *word, const char *const *candidates) {
     if (extension == NULL && strlen (word) >= 3 && strlen (*candidates) >= 3 &&
         (begins (*candidates, word) || begins (word, *candidates)))
       extension = *candidates;
+    if (opening == NULL && strlen (word) >= 4 && ls_letters_begin (*candidates, word))
+      opening = *candidates;
     if (part == NULL && begins_part (*candidates, word))
       part = *candidates;
   }
+  if (opening != NULL && best_distance > 1)
+    return opening;
   return best != NULL ? best : extension != NULL ? extension : part;
 }

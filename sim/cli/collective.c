@@ -4,6 +4,7 @@
 
 #include "base/distance.h"
 #include "base/error.h"
+#include "base/synonyms.h"
 #include "cli/cli.h"
 #include "cli/collective_args.h"
 #include "cli/collective_run.h"
@@ -89,8 +90,9 @@ static gboolean unknown (const char *what, const char *word, const char *const *
 static gboolean read_operation (const char *word, Task *task, GError **error) {
   g_auto (GStrv) known = g_strsplit (OPERATIONS, " ", -1);
 
-  if (g_strv_contains ((const char *const *) known, word) &&
-      ls_collective_op_parse (word, &task->op)) {
+  const char *meant = ls_meant (word, (const char *const *) known);
+
+  if (meant != NULL && ls_collective_op_parse (meant, &task->op)) {
     task->descriptor.op = task->op;
     task->descriptor.timed = TRUE;
     return TRUE;

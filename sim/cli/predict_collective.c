@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/distance.h"
 #include "base/error.h"
 #include "base/quantity.h"
+#include "base/synonyms.h"
 #include "cli/fabric_words.h"
 #include "cli/predict.h"
 #include "cli/scenario.h"
@@ -85,13 +87,17 @@ static gboolean whole (const LsCsv *csv, guint row, const char *column, double f
   return !*field ? fallback > 0 : ls_number_parse (field, out) && *out >= 1 && *out <= 1e15;
 }
 
-static gboolean read_operation (const char *word, LsCollectiveOp *op) {
-  if (g_str_equal (word, "alltoall"))
-    word = "all_to_all";
-  if (g_str_equal (word, "sendrecv"))
-    word = "send_recv";
-  return ls_collective_op_parse (word, op) &&
-         (ls_collective_is_group (*op) || *op == LS_COLLECTIVE_SEND_RECV);
+#define WORD(id, name) name,
+
+/* Takes "alltoall" and "sendrecv" as well, which nccl-tests print. */
+static char *read_operation (const char *word, LsCollectiveOp *op) {
+  static const char *const names[] = {LS_COLLECTIVE_OPS (WORD) NULL};
+  const char *meant = ls_meant (word, names);
+
+  if (meant != NULL && ls_collective_op_parse (meant, op) &&
+      (ls_collective_is_group (*op) || *op == LS_COLLECTIVE_SEND_RECV))
+    return NULL;
+  return ls_table_unknown ("collective", word, ls_nearest (word, names));
 }
 
 static char *read_job (const LsCsv *csv, guint row, Job *job) {
@@ -100,9 +106,10 @@ static char *read_job (const LsCsv *csv, guint row, Job *job) {
   double ranks, nodes, per_node, bytes;
 
   if (!gpu)
-    return g_strdup_printf ("gpu '%s' is not in the catalogue", text (csv, row, "gpu"));
-  if (!read_operation (text (csv, row, "collective"), &job->descriptor.op))
-    return g_strdup_printf ("collective '%s' is not known", text (csv, row, "collective"));
+    return ls_table_unknown_gpu (text (csv, row, "gpu"));
+  char *unknown = read_operation (text (csv, row, "collective"), &job->descriptor.op);
+  if (unknown)
+    return unknown;
   if (!whole (csv, row, "ranks", 0, &ranks) || !whole (csv, row, "nodes", 1, &nodes) ||
       !whole (csv, row, "gpus_per_node", ranks / nodes, &per_node) ||
       !whole (csv, row, "size_bytes", 0, &bytes))
@@ -120,7 +127,7 @@ static char *read_job (const LsCsv *csv, guint row, Job *job) {
     per_node = ranks / nodes;
   }
   if (!job->node)
-    return g_strdup_printf ("no node preset has %u of %s", (guint) per_node, gpu->name);
+    return ls_node_none ((int) per_node, gpu->name);
   job->nodes = (guint) nodes;
   job->per_node = (guint) per_node;
   job->adapters = adapters_of (job->node, of_trays, text (csv, row, "fabric"));

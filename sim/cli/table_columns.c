@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "cli/json.h"
+#include "hw/catalogue.h"
 
 static const LsTableColumn training[] = {
     {"row_id", LS_COLUMN_REQUIRED, "name of the row in what is printed"},
@@ -132,6 +133,22 @@ char *ls_table_missing (const LsCsv *csv, LsTableKind kind) {
         ls_csv_column (csv, c->name) < 0)
       g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", c->name);
   return names->len > 0 ? g_string_free (g_steal_pointer (&names), FALSE) : NULL;
+}
+
+static char *unknown (const char *what, const char *word, const char *where, const char *near) {
+  return g_strdup_printf ("%s '%s' is not %s%s%s%s", what, word, where,
+                          near != NULL ? " (did you mean '" : "", near != NULL ? near : "",
+                          near != NULL ? "'?)" : "");
+}
+
+char *ls_table_unknown (const char *what, const char *word, const char *near) {
+  return unknown (what, word, "known", near);
+}
+
+char *ls_table_unknown_gpu (const char *word) {
+  g_autofree char *near = ls_catalogue_nearest (&ls_gpu_catalogue, word);
+
+  return unknown ("gpu", word, "in the catalogue", near);
 }
 
 static char *as_csv (void) {

@@ -44,6 +44,11 @@ const char *ls_table_field (const LsCsv *csv, guint row, LsTableKind kind, const
 /* The columns that @csv needs to be of that kind and lacks, joined by commas; NULL: none (transfer full). */
 char *ls_table_missing (const LsCsv *csv, LsTableKind kind);
 
+/* Why a row is skipped (transfer full): "collective 'al_reduce' is not known (did you mean 'all_reduce'?)"; @near: NULL, or
+ * the name that is meant. */
+char *ls_table_unknown (const char *what, const char *word, const char *near);
+char *ls_table_unknown_gpu (const char *word);
+
 /* All of it as CSV "table,column,use,meaning", or as JSON (transfer full). */
 char *ls_table_columns_text (gboolean as_json);
 

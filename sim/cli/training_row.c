@@ -7,8 +7,10 @@
 #include "base/distance.h"
 #include "base/error.h"
 #include "base/quantity.h"
+#include "base/synonyms.h"
 #include "cli/release.h"
 #include "cli/training_reader.h"
+#include "train/workload_words.h"
 
 static gboolean of_megatron (const Reader *reader) {
   return says (reader, framework (reader), "megatron");
@@ -49,24 +51,6 @@ static gboolean may_interleave (const Reader *reader) {
          !says (reader, framework (reader), "deepspeed");
 }
 
-/* Words of pipeline schedules, the longer first, as torch.distributed.pipelining and papers have them; NULL: not modelled. */
-static const struct {
-  const char *word, *schedule;
-} schedules[] = {
-    {"interleavedzerobubble", NULL},
-    {"loopedbfs", NULL},
-    {"zbv", "zb-v"},
-    {"zb-v", "zb-v"},
-    {"zb-h2", "zb-h2"},
-    {"zb-h1", "zb-h1"},
-    {"zerobubble", "zb-h1"},
-    {"zero bubble", "zb-h1"},
-    {"zero-bubble", "zb-h1"},
-    {"dualpipev", "dualpipev"},
-    {"dualpipe", "dualpipe"},
-    {"gpipe", "gpipe"},
-};
-
 /* One more reason why the row cannot be predicted, beside those that @error has. */
 static gboolean skip (GError **error, const char *format, ...) {
   va_list list;
@@ -83,6 +67,13 @@ static gboolean skip (GError **error, const char *format, ...) {
     g_free ((*error)->message);
     (*error)->message = all;
   }
+  return FALSE;
+}
+
+/* The same with a reason that is freed. */
+static gboolean skip_for (GError **error, char *reason) {
+  skip (error, "%s", reason);
+  g_free (reason);
   return FALSE;
 }
 
@@ -129,7 +120,7 @@ static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError 
   if (!out->gpu && says (reader, "gpu", "ampere") && out->peak_tflops == 312)
     out->gpu = ls_accelerator_for_text ("A100-SXM-80GB");
   if (!out->gpu)
-    skip (error, "gpu '%s' is not in the catalogue", text (reader, "gpu"));
+    skip_for (error, ls_table_unknown_gpu (text (reader, "gpu")));
   good = integer (reader, "gpus", 1, -1, &out->gpus, error) && out->gpu != NULL;
   good = integer (reader, "gpus_per_node", 1, 8, &out->gpus_per_node, error) && good;
   if (!good)
@@ -138,7 +129,7 @@ static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError 
     return skip (error, "inter_node_per_gpu_gbit_s: '%s' is no rate", rate);
   ls_training_find_node (reader, out);
   if (!out->node)
-    return skip (error, "no node preset has %d of %s", (int) out->gpus_per_node, out->gpu->name);
+    return skip_for (error, ls_node_none ((int) out->gpus_per_node, out->gpu->name));
   if (out->gpus > out->gpus_per_node && out->gpus % out->gpus_per_node != 0)
     return skip (error, "%d GPUs do not fill nodes of %d", (int) out->gpus,
                  (int) out->gpus_per_node);
@@ -352,18 +343,26 @@ gboolean ls_training_row_has_experts (const LsTrainingRow *row) {
   return row->preset != NULL && row->preset->transformer.experts.count > 0;
 }
 
+#define WORD(id, word) word,
+static const char *const schedules[] = {LS_SCHEDULES (WORD) NULL};
+/* Of torch.distributed.pipelining. */
+static const char *const not_modelled[] = {"interleaved zero bubble", "looped bfs", NULL};
+
 static gboolean read_schedule (const Reader *reader, LsTrainingRow *out, GError **error) {
-  const char *field = text (reader, "pp_schedule");
+  const char *field = text (reader, "pp_schedule"), *meant;
 
   out->schedule = NULL;
-  for (guint i = 0; out->pp > 1 && i < G_N_ELEMENTS (schedules); i++)
-    if (says (reader, "pp_schedule", schedules[i].word)) {
-      out->schedule = schedules[i].schedule;
-      return out->schedule != NULL || skip (error, "the schedule '%s' is not modelled", field);
-    }
-  if (out->pp > 1 && *field && !says (reader, "pp_schedule", "1f1b") &&
-      !says (reader, "pp_schedule", "pipedream-flush") && !may_interleave (reader))
-    out->unknown_schedule = field;
+  if (out->pp == 1 || !*field)
+    return TRUE;
+  if (ls_meant_within (field, not_modelled) != NULL)
+    return skip (error, "the schedule '%s' is not modelled", field);
+  meant = ls_meant_within (field, schedules);
+  if (meant == NULL) {
+    out->unknown_schedule = may_interleave (reader) ? NULL : field;
+    return TRUE;
+  }
+  /* 1F1B is told from its interleaved form by the virtual stages. */
+  out->schedule = strstr (meant, "1f1b") != NULL ? NULL : meant;
   return TRUE;
 }
 

@@ -1,13 +1,14 @@
 /*
  * Suggestions for keys; see suggest.h.
  *
- * A key that is unknown where it stands is looked for, in this order: among the keys of the same
- * map by spelling, below the maps around it from the nearest outwards by name, and failing both the map's keys are
- * listed.
+ * A key that is unknown where it stands is looked for, in this order: among the keys of the same map as another way to
+ * write one (base/synonyms.h); below the maps around it, from the nearest outwards, by what others call it and by its
+ * name; among the keys of the same map by spelling; and failing all the map's keys are listed.
  */
 #include "config/suggest.h"
 
 #include "base/distance.h"
+#include "base/synonyms.h"
 #include "config/output.h"
 #include "config/path.h"
 
@@ -29,6 +30,16 @@ static GPtrArray *names_of (const LsSchemaNode *map) {
 /* Deepest level of keys that is searched. */
 #define DEPTH_MAX 8
 
+/* Do the last segments of the path of @node read @name ("batch.global")? */
+static gboolean is_called (const LsSchemaNode *node, const char *name) {
+  const char *dot = strrchr (name, '.');
+  g_autofree char *outer = dot != NULL ? g_strndup (name, (gsize) (dot - name)) : NULL;
+
+  return node != NULL && node->name != NULL &&
+         strcmp (node->name, dot != NULL ? dot + 1 : name) == 0 &&
+         (outer == NULL || is_called (node->parent, outer));
+}
+
 /* The first key called @name, @depth levels below @node, that can be used now. */
 static const LsSchemaNode *find_at (const LsSchemaNode *node, const char *name, guint depth) {
   const LsSchemaNode *found = NULL;
@@ -38,7 +49,7 @@ static const LsSchemaNode *find_at (const LsSchemaNode *node, const char *name, 
 
     if (depth > 1)
       found = find_at (child, name, depth - 1);
-    else if (strcmp (child->name, name) == 0 && child->row != NULL && child->row->later == NULL)
+    else if (is_called (child, name) && child->row != NULL && child->row->later == NULL)
       found = child;
   }
   return found == NULL && node->star != NULL && depth > 1 ? find_at (node->star, name, depth - 1)
@@ -46,18 +57,63 @@ static const LsSchemaNode *find_at (const LsSchemaNode *node, const char *name, 
 }
 
 /* The nearest to the top is what people mean. */
-static const LsSchemaNode *find_anywhere (const LsSchemaNode *root, const char *name) {
+static const LsSchemaNode *find_below (const LsSchemaNode *map, const char *name) {
   const LsSchemaNode *found = NULL;
 
   for (guint depth = 1; depth <= DEPTH_MAX && found == NULL; depth++)
-    found = find_at (root, name, depth);
+    found = find_at (map, name, depth);
   return found;
 }
 
-char *ls_config_find_key (const LsConfigSchema *schema, const char *name) {
-  const LsSchemaNode *found = find_anywhere (ls_schema_root (schema), name);
+/* The key below @map that others call @name, else the one that is called so. Synonyms without a dot mean something only
+ * among the keys beside the wrong one. */
+static const LsSchemaNode *find_meant (const LsSchemaNode *map, const char *name) {
+  const LsSchemaNode *found = NULL;
+  const char *synonym;
 
-  return found != NULL ? ls_schema_path (found) : NULL;
+  for (guint i = 0; found == NULL && (synonym = ls_synonym (name, i)) != NULL; i++)
+    if (strchr (synonym, '.') != NULL)
+      found = find_below (map, synonym);
+  return found != NULL ? found : find_below (map, name);
+}
+
+/* The same around @map, from the nearest map outwards. */
+static const LsSchemaNode *find_around (const LsSchemaNode *root, const LsSchemaNode *map,
+                                        const char *name) {
+  const LsSchemaNode *found = NULL;
+
+  for (map = map->link != NULL ? map->link : map; map != NULL && found == NULL; map = map->parent)
+    found = find_meant (map, name);
+  return found != NULL ? found : find_meant (root, name);
+}
+
+/* The path as people write it: by the short form of a map around it, "cluster.node.gpus". */
+static char *written_path (const LsSchemaNode *node) {
+  char *path = ls_schema_path (node);
+
+  for (const LsSchemaNode *map = node->parent; map != NULL; map = map->parent)
+    for (guint i = 0; i < map->children->len; i++) {
+      const LsSchemaNode *form = map->children->pdata[i];
+      g_autofree char *above = map->parent != NULL ? ls_schema_path (map) : NULL;
+      g_auto (GStrv) target = form->alias != NULL ? g_strsplit (form->alias, ".", -1) : NULL;
+      const LsSchemaNode *stands_for = target != NULL ? ls_schema_walk (map, target) : NULL;
+      g_autofree char *whole = stands_for != NULL ? ls_schema_path (stands_for) : NULL;
+      const gsize length = whole != NULL ? strlen (whole) : 0;
+
+      if (above == NULL || whole == NULL || !g_str_has_prefix (path, whole) ||
+          (path[length] != '.' && path[length] != '\0'))
+        continue;
+      char *shorter = g_strconcat (above, ".", form->name, path + length, NULL);
+      g_free (path);
+      path = shorter;
+    }
+  return path;
+}
+
+char *ls_config_find_key (const LsConfigSchema *schema, const char *name) {
+  const LsSchemaNode *found = find_meant (ls_schema_root (schema), name);
+
+  return found != NULL ? written_path (found) : NULL;
 }
 
 char *ls_config_list_keys (const LsSchemaNode *map) {
@@ -72,22 +128,22 @@ char *ls_config_list_keys (const LsSchemaNode *map) {
 
 char *ls_config_suggest_key (const LsSchemaNode *root, const LsSchemaNode *map, const char *key) {
   g_autoptr (GPtrArray) names = names_of (map);
-  const char *nearest = ls_nearest (key, (const char *const *) names->pdata);
-  const LsSchemaNode *const here = map, *elsewhere;
-
+  const char *const *here = (const char *const *) names->pdata;
+  const char *nearest = ls_meant (key, here);
   /* The very name in another place is a better guess than a similar name here. */
-  for (elsewhere = NULL; map != NULL && elsewhere == NULL; map = map->parent)
-    elsewhere = find_anywhere (map, key);
-  if (elsewhere == NULL)
-    elsewhere = find_anywhere (root, key);
-  if (elsewhere != NULL) {
-    g_autofree char *path = ls_schema_path (elsewhere);
+  const LsSchemaNode *elsewhere = nearest == NULL ? find_around (root, map, key) : NULL;
+
+  if (elsewhere != NULL && elsewhere->parent == (map->link != NULL ? map->link : map))
+    nearest = elsewhere->name;
+  else if (elsewhere != NULL) {
+    g_autofree char *path = written_path (elsewhere);
 
     return g_strdup_printf ("; did you mean %s?", path);
   }
-  if (nearest != NULL)
-    return g_strdup_printf ("; did you mean '%s'?", nearest);
-  return ls_config_list_keys (here);
+  if (nearest == NULL)
+    nearest = ls_nearest (key, here);
+  return nearest != NULL ? g_strdup_printf ("; did you mean '%s'?", nearest)
+                         : ls_config_list_keys (map);
 }
 
 static gboolean is_required (const LsSchemaNode *map, const char *alias) {

@@ -82,12 +82,17 @@ static GPtrArray *all_names (const LsCatalogue *catalogue) {
   return names;
 }
 
+char *ls_catalogue_nearest (const LsCatalogue *catalogue, const char *name) {
+  g_autoptr (GPtrArray) names = all_names (catalogue);
+
+  return g_strdup (ls_nearest (name, (const char *const *) names->pdata));
+}
+
 int ls_catalogue_lookup (const LsCatalogue *catalogue, const char *name, GError **error) {
   int row = ls_catalogue_row (catalogue, name);
   if (row >= 0)
     return row;
-  g_autoptr (GPtrArray) names = all_names (catalogue);
-  const char *near = ls_nearest (name, (const char *const *) names->pdata);
+  g_autofree char *near = ls_catalogue_nearest (catalogue, name);
   if (near != NULL)
     g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
                  "unknown %s '%s'; 'lockstep list %s' shows what is known; did you mean '%s'?",

@@ -26,5 +26,7 @@ const LsCatalogue *ls_catalogue_get (guint i);
 const LsCatalogue *ls_catalogue_find (const char *kind);
 /* Row of a name or alias in a catalogue ('_' and ' ' count as '-', case does not count), or -1. */
 int ls_catalogue_row (const LsCatalogue *catalogue, const char *name);
-/* Same, and an unknown name sets LS_ERROR_CONFIG: what is unknown, the nearest name, the kind. */
+/* The name or alias that an unknown name is nearest to, NULL: none (transfer full). */
+char *ls_catalogue_nearest (const LsCatalogue *catalogue, const char *name);
+/* Row of a name, and an unknown name sets LS_ERROR_CONFIG: what is unknown, the nearest name, the kind. */
 int ls_catalogue_lookup (const LsCatalogue *catalogue, const char *name, GError **error);

@@ -63,6 +63,26 @@ const LsNode *ls_node_find (const char *name, GError **error) {
   return row < 0 ? NULL : &ls_node_rows[row];
 }
 
+char *ls_node_none (int gpus, const char *gpu) {
+  g_autoptr (GString) sizes = g_string_new (NULL);
+  int size = 0;
+
+  for (;;) {
+    int next = G_MAXINT;
+
+    for (guint i = 0; i < ls_node_count (); i++)
+      if (g_str_equal (ls_node_get (i)->gpu, gpu) && ls_node_get (i)->gpus > size)
+        next = MIN (next, ls_node_get (i)->gpus);
+    if (next == G_MAXINT)
+      break;
+    size = next;
+    g_string_append_printf (sizes, "%s%d", sizes->len > 0 ? ", " : "", size);
+  }
+  return size == 0 ? g_strdup_printf ("no node preset has %s", gpu)
+                   : g_strdup_printf ("no node preset has %d of %s; there are nodes of %s", gpus,
+                                      gpu, sizes->str);
+}
+
 gboolean ls_node_fact (const LsNode *node, guint i, LsFact *fact) {
   const char *host_source =
       node->host_status == LS_FACT_RECALLED ? "general knowledge" : node->source;

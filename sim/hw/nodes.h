@@ -55,6 +55,8 @@ typedef struct {
 
 guint ls_node_count (void);
 const LsNode *ls_node_get (guint i);
+/* "no node preset has 1 of tpu-v6e; there are nodes of 4, 256" (transfer full). */
+char *ls_node_none (int gpus, const char *gpu);
 const LsNode *ls_node_find (const char *name, GError **error);
 gboolean ls_node_fact (const LsNode *node, guint i, LsFact *fact);
 const char *ls_joint_name (LsJoint joint);

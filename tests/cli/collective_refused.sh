@@ -13,6 +13,11 @@ STATUS=0
 dgx all_reduce --sizes 1M --ranks 0-15:8
 says out "on 2 ranks"
 dgx all_reduce --sizes 1M --ranks 3,1,2 --csv
+# Operations by the names that MPI and nccl-tests give them; what is near to one is named.
+for word in alltoall:all_to_all AllReduce:all_reduce sendrecv:send_recv bcast:broadcast; do
+  dgx "${word%:*}" --sizes 1M
+  says out "# ${word#*:} on 16 ranks"
+done
 STATUS=2
 for ranks in 0-7:0 7-0 0-99 -1 a 1,1 0,0-7 999999999999999999999; do
   dgx all_reduce --sizes 1M --ranks "$ranks"

@@ -1,6 +1,9 @@
 /* Keys of the schema, all of them: those whose value comes from a preset or a framework say it, and from where. */
+#include "base/synonyms.h"
 #include "cli/scenario.h"
 #include "config/output.h"
+#include "hw/catalogue.h"
+#include "net/collective.h"
 #include "suite.h"
 
 #include <string.h>
@@ -104,6 +107,109 @@ START_TEST (tokens_end_a_run) {
 }
 END_TEST
 
+/* --- what others call a key or a value ------------------------------------------------------------ */
+
+/* A synonym's name is the end of a path, a word that some key takes, a row of a catalogue, or a collective. */
+static gboolean is_known (const LsConfigSchema *schema, const char *name) {
+  g_autofree char *end = g_strconcat (".", name, NULL);
+  LsCollectiveOp op;
+
+  for (guint i = 0; i < ls_config_schema_size (schema); i++) {
+    const LsConfigKey *key = ls_config_schema_row (schema, i);
+    const char *const *choices = ls_config_key_choices (key);
+
+    if (g_str_equal (key->path, name) || g_str_has_suffix (key->path, end) ||
+        (choices != NULL && g_strv_contains (choices, name)))
+      return TRUE;
+  }
+  for (guint i = 0; i < ls_catalogue_count (); i++)
+    if (ls_catalogue_row (ls_catalogue_get (i), name) >= 0)
+      return TRUE;
+  return ls_collective_op_parse (name, &op);
+}
+
+START_TEST (synonyms_are_of_names_that_exist) {
+  g_autoptr (LsConfigSchema) schema = ls_scenario_schema ();
+  const char *name, *others;
+
+  for (guint i = 0; ls_synonyms_row (i, &name, &others); i++) {
+    ck_assert_msg (is_known (schema, name), "no key, word or row is called %s", name);
+    ck_assert_msg (*others != '\0', "%s has no synonym", name);
+  }
+}
+END_TEST
+
+/* Common names of other tools, without a place, and the key that is suggested. */
+static const struct {
+  const char *word, *path;
+} common[] = {{"batch_size", "workload.batch.global"},
+              {"micro_batch_size", "workload.batch.micro"},
+              {"gradient_accumulation_steps", "workload.batch.micro"},
+              {"lr", "learn.optimizer.lr"},
+              {"learning_rate", "learn.optimizer.lr"},
+              {"gpus", "cluster.node.gpus"},
+              {"gpus_per_node", "cluster.node.gpus"},
+              {"num_nodes", "cluster.nodes"},
+              {"world_size", "cluster.nodes"},
+              {"tp", "workload.parallel.tensor"},
+              {"tensor_model_parallel_size", "workload.parallel.tensor"},
+              {"pp", "workload.parallel.pipeline"},
+              {"dp", "workload.parallel.data"},
+              {"cp", "workload.parallel.context"},
+              {"ep", "workload.parallel.expert"},
+              {"seq_len", "workload.batch.seq_len"},
+              {"sequence_length", "workload.batch.seq_len"},
+              {"num_layers", "workload.model.layers"},
+              {"num_hidden_layers", "workload.model.layers"},
+              {"d_model", "workload.model.hidden"},
+              {"hidden_size", "workload.model.hidden"},
+              {"num_attention_heads", "workload.model.heads"},
+              {"vocab_size", "workload.model.vocab"},
+              {"intermediate_size", "workload.model.ffn"},
+              {"num_experts", "workload.model.experts.count"},
+              {"gradient_checkpointing", "workload.recompute.mode"},
+              {"fsdp", "workload.zero.stage"},
+              {"framework", "workload.software.generation"},
+              {"max_steps", "workload.stop.steps"},
+              {"topology", "cluster.fabric"},
+              {"mtbf", "faults.failures"}};
+
+START_TEST (common_names_lead_to_the_key) {
+  g_autoptr (LsConfigSchema) schema = ls_scenario_schema ();
+  g_autofree char *path = ls_config_find_key (schema, common[_i].word);
+
+  ck_assert_msg (path != NULL, "nothing is suggested for %s", common[_i].word);
+  ck_assert_str_eq (path, common[_i].path);
+  ck_assert_msg (ls_config_schema_find (schema, path) != NULL, "%s is no key", path);
+}
+END_TEST
+
+/* Where a word means another thing: what is nearest to the place wins. */
+START_TEST (the_place_decides_what_a_word_means) {
+  static const struct {
+    const char *wrong, *right;
+  } cases[] = {{"learn.batch_size", "'batch'"},
+               {"learn.data.path", "'file'"},
+               {"workload.batch.batch_size", "'global'"},
+               {"workload.steps", "workload.stop.steps"},
+               {"workload.optimizer.type", "'kind'"},
+               {"campaign.checkpoint.frequency", "'interval'"},
+               {"faults.failures.a.mtbf", "'lifetime'"},
+               {"cluster.node.num_gpus", "'gpus'"},
+               {"cluster.fabric.latency", "'hop_latency'"}};
+  g_autoptr (LsConfigSchema) schema = ls_scenario_schema ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autofree char *text = ls_config_explain (schema, NULL, cases[i].wrong, &error);
+    g_autofree char *ending = g_strdup_printf ("; did you mean %s?", cases[i].right);
+
+    ck_assert_ptr_null (text);
+    ck_assert_msg (g_str_has_suffix (error->message, ending), "%s", error->message);
+  }
+}
+END_TEST
+
 /* --- keys that messages name --------------------------------------------------------------------- */
 
 /* Is @words the end of a key's path, or of the path of a map of keys? Stars are any name, and items of lists have none. */
@@ -203,6 +309,9 @@ END_TEST
 
 static void add (TCase *tcase) {
   tcase_add_test (tcase, messages_name_keys_that_exist);
+  tcase_add_test (tcase, synonyms_are_of_names_that_exist);
+  tcase_add_loop_test (tcase, common_names_lead_to_the_key, 0, (int) G_N_ELEMENTS (common));
+  tcase_add_test (tcase, the_place_decides_what_a_word_means);
   tcase_add_loop_test (tcase, tokens_end_a_run, 0, 7);
   tcase_add_test (tcase, what_is_left_open_is_told);
   tcase_add_test (tcase, the_framework_is_named);

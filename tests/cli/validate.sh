@@ -73,6 +73,27 @@ run 0 check scenario.yaml
 run 0 validate adapters.csv --row any --scenario
 says out "preset: aws-p4de"
 
+# Words of others: a schedule with a blank, an accelerator that is nearly one, and nodes of another size than the row's.
+cat >words.csv <<CSV
+row_id,gpu,gpus,gpus_per_node,layers,hidden,heads,seq,tp,pp,global_batch,micro_batch,pp_schedule,step_time_s
+blank,A100-SXM-80GB,2,2,4,1024,16,1024,1,2,16,1,zero-bubble V,1
+torch,A100-SXM-80GB,2,2,4,1024,16,1024,1,2,16,1,ScheduleZBVZeroBubble,1
+plain,A100-SXM-80GB,2,2,4,1024,16,1024,1,2,16,1,Zero Bubble,1
+both,A100-SXM-80GB,2,2,4,1024,16,1024,1,2,16,1,InterleavedZeroBubble,1
+near,A100-40G,8,8,4,1024,16,1024,1,1,16,1,,1
+chip,TPU v6e,1,1,4,1024,16,1024,1,1,16,1,,1
+card,H100 NVL,1,1,4,1024,16,1024,1,1,16,1,,1
+CSV
+for row in blank:zb-v torch:zb-v plain:zb-h1; do
+  run 0 validate words.csv --row "${row%:*}" --scenario
+  says out "schedule: ${row#*:}"
+done
+run 0 validate words.csv
+says out "the schedule 'InterleavedZeroBubble' is not modelled"
+says out "gpu 'A100-40G' is not in the catalogue (did you mean 'a100-40gb'?)"
+says out "no node preset has 1 of tpu-v6e; there are nodes of 4, 256"
+says out "no node preset has h100-nvl-94gb"
+
 # The columns: every column that the readers name is listed (they abort otherwise), and every one listed is read.
 run 0 validate --columns
 [ "$(head -n 1 out)" = "table,column,use,meaning" ] || fail "the head line is $(head -n 1 out)"
