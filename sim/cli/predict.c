@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "cli/interrupt.h"
+#include "cli/parallel.h"
 #include "cli/table_columns.h"
 
 typedef struct {
@@ -13,11 +14,9 @@ typedef struct {
   const LsPredictOptions *how;
   gboolean collectives;
   GPtrArray *rows;
-  GArray *numbers; /* row of the table for each prediction */
-  GMutex lock;
-  guint done;
-  LsPredictProgress progress;
-  gpointer progress_data;
+  GArray *numbers;  /* row of the table for each prediction */
+  GPtrArray *plans; /* LsTrainingPlan of each that has one */
+  LsStepBook *book;
 } Work;
 
 static void prediction_free (gpointer data) {
@@ -41,9 +40,8 @@ void ls_prediction_table_free (LsPredictionTable *table) {
   g_free (table);
 }
 
-static void predict_one (gpointer task, gpointer data) {
-  Work *work = data;
-  guint index = GPOINTER_TO_UINT (task) - 1;
+static void predict_one (guint index, gpointer self) {
+  const Work *work = self;
   LsPrediction *out = work->rows->pdata[index];
   guint row = g_array_index (work->numbers, guint, index);
 
@@ -52,12 +50,24 @@ static void predict_one (gpointer task, gpointer data) {
   else if (work->collectives)
     ls_predict_collective (out, work->csv, row, work->how);
   else
-    ls_predict_training (out, work->csv, row, work->how);
-  g_mutex_lock (&work->lock);
-  work->done++;
-  if (work->progress)
-    work->progress (work->done, work->rows->len, work->progress_data);
-  g_mutex_unlock (&work->lock);
+    work->plans->pdata[index] = ls_training_plan_new (out, work->csv, row, work->how, work->book);
+}
+
+static void plan_free (gpointer plan) {
+  ls_training_plan_free (plan);
+}
+
+/* All rows; those of training runs once their steps have been simulated. */
+static void predict_all (Work *work, LsStepBookProgress progress, gpointer data) {
+  g_autoptr (LsStepBook) book = work->book = ls_step_book_new ();
+  g_autoptr (GPtrArray) plans = work->plans = g_ptr_array_new_with_free_func (plan_free);
+
+  g_ptr_array_set_size (plans, (gint) work->rows->len);
+  ls_parallel (work->rows->len, predict_one, work);
+  ls_step_book_run (book, progress, data);
+  for (guint i = 0; i < plans->len; i++)
+    if (plans->pdata[i] != NULL)
+      ls_training_plan_finish (plans->pdata[i], work->rows->pdata[i]);
 }
 
 static char *row_id (const LsCsv *csv, guint row, gboolean collectives) {
@@ -91,11 +101,10 @@ static gboolean is_training_table (const LsCsv *csv, const char *path, GError **
 }
 
 LsPredictionTable *ls_predict_table (const char *path, const LsPredictOptions *how,
-                                     LsPredictProgress progress, gpointer data, GError **error) {
+                                     LsStepBookProgress progress, gpointer data, GError **error) {
   g_autoptr (LsCsv) csv = ls_csv_read (path, error);
   g_autoptr (LsPredictionTable) table = NULL;
-  Work work = {.csv = csv, .how = how, .progress = progress, .progress_data = data};
-  GThreadPool *pool;
+  Work work = {.csv = csv, .how = how};
 
   if (!csv)
     return NULL;
@@ -118,12 +127,7 @@ LsPredictionTable *ls_predict_table (const char *path, const LsPredictOptions *h
     g_ptr_array_add (table->rows, prediction);
     g_array_append_val (work.numbers, row);
   }
-  g_mutex_init (&work.lock);
-  pool = g_thread_pool_new (predict_one, &work, (int) g_get_num_processors (), FALSE, NULL);
-  for (guint i = 0; i < table->rows->len; i++)
-    g_thread_pool_push (pool, GUINT_TO_POINTER (i + 1), NULL);
-  g_thread_pool_free (pool, FALSE, TRUE);
-  g_mutex_clear (&work.lock);
+  predict_all (&work, progress, data);
   g_array_unref (work.numbers);
   return g_steal_pointer (&table);
 }

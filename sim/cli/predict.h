@@ -1,12 +1,13 @@
 /* Predictions beside measurements: rows of tables become scenarios, scenarios are simulated.
  *
- * Model:      docs/validation.md. Rows are independent and run on all cores; results stand in the
- *             order of the rows whatever the number of threads.
+ * Model:      docs/validation.md. What rows need is simulated on all cores, what several need once
+ *             (step_book.h); results stand in the order of the rows whatever the number of threads.
  * Ownership:  a table owns its predictions; they own their strings.
  */
 #pragma once
 
 #include "cli/csv.h"
+#include "cli/step_book.h"
 
 G_BEGIN_DECLS
 
@@ -70,17 +71,25 @@ typedef struct {
   gboolean whole;   /* simulate every micro-batch of long steps */
 } LsPredictOptions;
 
-typedef void (*LsPredictProgress) (guint done, guint all, gpointer data);
-
 /* Reads the table and predicts its rows. Fails on what is no table of measurements. */
 LsPredictionTable *ls_predict_table (const char *path, const LsPredictOptions *how,
-                                     LsPredictProgress progress, gpointer data, GError **error);
+                                     LsStepBookProgress progress, gpointer data, GError **error);
 void ls_prediction_table_free (LsPredictionTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsPredictionTable, ls_prediction_table_free)
 
-/* Fills a prediction from row @row of a table of training runs, of collectives. */
-void ls_predict_training (LsPrediction *out, const LsCsv *csv, guint row,
-                          const LsPredictOptions *how);
+/* A row of training runs that is being predicted: what it may mean. */
+typedef struct LsTrainingPlan LsTrainingPlan;
+
+/* Reads row @row and asks @book for the steps that it needs. NULL when nothing is to be simulated: the row is skipped,
+ * or only its scenario is wanted. */
+LsTrainingPlan *ls_training_plan_new (LsPrediction *out, const LsCsv *csv, guint row,
+                                      const LsPredictOptions *how, LsStepBook *book);
+/* Once the book has run, fills the prediction. */
+void ls_training_plan_finish (LsTrainingPlan *plan, LsPrediction *out);
+void ls_training_plan_free (LsTrainingPlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsTrainingPlan, ls_training_plan_free)
+
+/* Fills a prediction from row @row of a table of collectives. */
 void ls_predict_collective (LsPrediction *out, const LsCsv *csv, guint row,
                             const LsPredictOptions *how);
 /* TRUE when the table has the columns of collective rows. */

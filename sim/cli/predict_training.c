@@ -1,11 +1,12 @@
-/* Rows of training runs: the scenarios that a row may mean, simulated, and what the row calls its
+/* Rows of training runs: the scenarios that a row may mean, the steps that they need, and what the row calls its
  * measurements. */
 #include <string.h>
 
 #include "base/error.h"
 #include "base/quantity.h"
 #include "cli/predict.h"
-#include "cli/step_time.h"
+#include "cli/scenario.h"
+#include "cli/step_book.h"
 #include "cli/table_columns.h"
 #include "cli/training_row.h"
 
@@ -21,22 +22,21 @@ typedef struct {
   gint64 memory_bytes[LS_ROW_DEVICE + 1]; /* at the peak */
   gint64 beside_bytes;                    /* context and communicators */
   double model_flops, row_flops, peak_flops_per_s;
+  /* The whole step, or a short one and, beside it, a longer one that the whole is extended from. */
+  const LsBookedStep *step, *longer;
+  gint64 n, n_step, n_longer; /* their micro-batches */
 } Setting;
+
+struct LsTrainingPlan {
+  LsTrainingRow row;
+  const LsCsv *csv;
+  guint number;
+  GArray *settings;
+};
 
 static void setting_clear (gpointer data) {
   g_free (((Setting *) data)->yaml);
   g_free (((Setting *) data)->fault);
-}
-
-/* The first error; warnings stand before it where their lines do. */
-static char *first_fault (const LsScenario *scenario) {
-  g_autofree char *text = ls_config_errors_text (scenario->errors);
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-
-  for (guint i = 0; lines[i]; i++)
-    if (strstr (lines[i], ": error: ") != NULL)
-      return g_strdup (lines[i]);
-  return g_strdup (lines[0] != NULL ? lines[0] : "");
 }
 
 /* Does it fit, by the static model: cheap, so that only what fits is simulated. */
@@ -45,10 +45,9 @@ static void judge (Setting *setting, const LsTrainingRow *row) {
   g_autofree const LsAccelerator **gpus = NULL;
   LsMemoryEstimate estimate;
 
-  if (!scenario->workload || ls_config_errors_any (scenario->errors)) {
-    setting->fault = first_fault (scenario);
+  setting->fault = ls_scenario_first_fault (scenario);
+  if (setting->fault != NULL)
     return;
-  }
   gpus = ls_scenario_stage_gpus (scenario, 0);
   ls_memory_fullest (scenario->workload, gpus, &estimate);
   setting->fits = estimate.fits;
@@ -116,76 +115,90 @@ static GArray *settings_of (const LsTrainingRow *row) {
   return settings;
 }
 
-/* One step of a scenario; FALSE with the setting's fault set. */
-static gboolean simulate_step (Setting *setting, const char *yaml, double *step_s) {
-  g_autoptr (LsScenario) scenario = ls_scenario_from_text ("row", yaml);
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LsSummary) summary = NULL;
-
-  if (!scenario->workload || ls_config_errors_any (scenario->errors)) {
-    setting->fault = first_fault (scenario);
-    return FALSE;
-  }
-  summary = ls_scenario_simulate (scenario, 0, &error);
-  if (summary == NULL) {
-    setting->fault = g_strdup (error->message);
-    return FALSE;
-  }
-  *step_s = summary->step_time_s;
-  setting->memory_bytes[LS_ROW_ALLOCATED] = summary->memory.peak_bytes;
-  setting->memory_bytes[LS_ROW_RESERVED] = summary->memory.reserved_bytes;
-  setting->memory_bytes[LS_ROW_DEVICE] = summary->memory.reserved_bytes + setting->beside_bytes;
-  return TRUE;
+static const LsBookedStep *ask (LsStepBook *book, const char *yaml, const LsTrainingRow *row,
+                                gint64 microbatches) {
+  return ls_step_book_ask (book, yaml, (double) row->layers * (double) microbatches);
 }
 
 /* The same job with another number of micro-batches per replica. */
-static gboolean simulate_short (Setting *setting, const LsTrainingRow *row, gint64 microbatches,
-                                double *step_s) {
+static const LsBookedStep *ask_short (LsStepBook *book, const Setting *setting,
+                                      const LsTrainingRow *row, gint64 microbatches) {
   LsTrainingRow shorter = *row;
   g_autofree char *yaml = NULL;
 
   shorter.virtual_stages = setting->virtual_stages;
   shorter.global_batch = row->dp * setting->micro_batch * microbatches;
   yaml = ls_training_scenario (&shorter, setting->micro_batch, setting->recompute);
-  return simulate_step (setting, yaml, step_s);
+  return ask (book, yaml, row, microbatches);
 }
 
 /* Once the pipeline is full, every further micro-batch takes the same time: T (m) is a line for m >= p
  * (Narayanan et al. 2021, section 2.2: T = (m + p - 1) t). So a step of many micro-batches follows
  * from two short ones; tests/cli/validate.sh holds that to the whole. */
-static void simulate (Setting *setting, const LsTrainingRow *row, gboolean whole) {
-  gint64 m = row->global_batch / row->dp / setting->micro_batch;
-  gint64 first = MAX (row->pp, 2), second = first + MAX (row->pp / 2, 4);
-  double first_s, second_s;
+static void ask_steps (LsStepBook *book, Setting *setting, const LsTrainingRow *row,
+                       gboolean whole) {
+  const gint64 first = MAX (row->pp, 2);
 
+  setting->n = row->global_batch / row->dp / setting->micro_batch;
+  setting->n_step = first;
+  setting->n_longer = first + MAX (row->pp / 2, 4);
   /* Interleaved micro-batches come in groups of p; both directions of DualPipe take p at least. */
   if (setting->virtual_stages > 1 || row->schedule != NULL) {
-    first = 2 * row->pp;
-    second = 3 * row->pp;
+    setting->n_step = 2 * row->pp;
+    setting->n_longer = 3 * row->pp;
   }
-
-  if (whole || m < 2 * second) {
-    simulate_step (setting, setting->yaml, &setting->step_s);
+  if (whole || setting->n < 2 * setting->n_longer) {
+    setting->step = ask (book, setting->yaml, row, setting->n);
     return;
   }
-  if (simulate_short (setting, row, first, &first_s) &&
-      simulate_short (setting, row, second, &second_s))
-    setting->step_s =
-        first_s + (double) (m - first) * (second_s - first_s) / (double) (second - first);
+  setting->step = ask_short (book, setting, row, setting->n_step);
+  setting->longer = ask_short (book, setting, row, setting->n_longer);
 }
 
-/* Simulates what fits (everything when nothing does); returns the fastest, NULL when none ran. */
-static const Setting *simulate_all (GArray *settings, const LsTrainingRow *row, gboolean whole) {
-  const Setting *best = NULL;
+/* What fits is simulated; everything when nothing does. */
+static void ask_all (LsStepBook *book, const LsTrainingPlan *plan, gboolean whole) {
   gboolean any = FALSE;
 
-  for (guint i = 0; i < settings->len; i++)
-    any = any || g_array_index (settings, Setting, i).fits;
-  for (guint i = 0; i < settings->len; i++) {
-    Setting *setting = &g_array_index (settings, Setting, i);
+  for (guint i = 0; i < plan->settings->len; i++)
+    any = any || g_array_index (plan->settings, Setting, i).fits;
+  for (guint i = 0; i < plan->settings->len; i++) {
+    Setting *setting = &g_array_index (plan->settings, Setting, i);
 
     if (!setting->fault && (setting->fits || !any))
-      simulate (setting, row, whole);
+      ask_steps (book, setting, &plan->row, whole);
+  }
+}
+
+/* What came of the steps that were asked for; FALSE: interrupted before. */
+static gboolean take_steps (Setting *setting) {
+  const LsBookedStep *step = setting->step, *longer = setting->longer;
+  const LsBookedStep *last = longer != NULL ? longer : step;
+
+  if (step == NULL)
+    return TRUE;
+  if (!step->done || !last->done)
+    return FALSE;
+  if (step->fault != NULL || last->fault != NULL) {
+    setting->fault = g_strdup (step->fault != NULL ? step->fault : last->fault);
+    return TRUE;
+  }
+  setting->memory_bytes[LS_ROW_ALLOCATED] = last->peak_bytes;
+  setting->memory_bytes[LS_ROW_RESERVED] = last->reserved_bytes;
+  setting->memory_bytes[LS_ROW_DEVICE] = last->reserved_bytes + setting->beside_bytes;
+  setting->step_s = step->step_s;
+  if (longer != NULL)
+    setting->step_s += (double) (setting->n - setting->n_step) * (longer->step_s - step->step_s) /
+                       (double) (setting->n_longer - setting->n_step);
+  return TRUE;
+}
+
+/* The fastest, NULL when none ran. */
+static const Setting *fastest (const GArray *settings) {
+  const Setting *best = NULL;
+
+  for (guint i = 0; i < settings->len; i++) {
+    const Setting *setting = &g_array_index (settings, Setting, i);
+
     if (setting->step_s > 0 && (!best || setting->step_s < best->step_s))
       best = setting;
   }
@@ -273,25 +286,46 @@ static char *remark_of (const LsTrainingRow *row) {
   return remark->len > 0 ? g_string_free (g_steal_pointer (&remark), FALSE) : NULL;
 }
 
-void ls_predict_training (LsPrediction *out, const LsCsv *csv, guint number,
-                          const LsPredictOptions *how) {
+LsTrainingPlan *ls_training_plan_new (LsPrediction *out, const LsCsv *csv, guint number,
+                                      const LsPredictOptions *how, LsStepBook *book) {
+  g_autoptr (LsTrainingPlan) plan = g_new0 (LsTrainingPlan, 1);
   g_autoptr (GError) error = NULL;
-  g_autoptr (GArray) settings = NULL;
-  const Setting *best;
-  LsTrainingRow row;
 
-  if (!ls_training_row_read (&row, csv, number, &error)) {
+  plan->csv = csv;
+  plan->number = number;
+  if (!ls_training_row_read (&plan->row, csv, number, &error)) {
     out->skipped = g_strdup (error->message);
-    return;
+    return NULL;
   }
-  out->gpu = row.gpu->name;
-  out->remark = remark_of (&row);
-  ls_training_row_inputs (&row, out->inputs);
-  settings = settings_of (&row);
-  out->scenario = g_strdup (g_array_index (settings, Setting, 0).yaml);
+  out->gpu = plan->row.gpu->name;
+  out->remark = remark_of (&plan->row);
+  ls_training_row_inputs (&plan->row, out->inputs);
+  plan->settings = settings_of (&plan->row);
+  out->scenario = g_strdup (g_array_index (plan->settings, Setting, 0).yaml);
   if (how->dry)
+    return NULL;
+  ask_all (book, plan, how->whole);
+  return g_steal_pointer (&plan);
+}
+
+void ls_training_plan_free (LsTrainingPlan *plan) {
+  if (plan == NULL)
     return;
-  best = simulate_all (settings, &row, how->whole);
+  if (plan->settings != NULL)
+    g_array_unref (plan->settings);
+  g_free (plan);
+}
+
+void ls_training_plan_finish (LsTrainingPlan *plan, LsPrediction *out) {
+  const GArray *settings = plan->settings;
+  const Setting *best;
+
+  for (guint i = 0; i < settings->len; i++)
+    if (!take_steps (&g_array_index (settings, Setting, i))) {
+      out->skipped = g_strdup ("interrupted");
+      return;
+    }
+  best = fastest (settings);
   if (!best) {
     const char *fault = g_array_index (settings, Setting, 0).fault;
 
@@ -301,5 +335,5 @@ void ls_predict_training (LsPrediction *out, const LsCsv *csv, guint number,
   g_free (out->scenario);
   out->scenario = g_strdup (best->yaml);
   out->too_large = !best->fits;
-  add_quantities (out, csv, number, settings, best, &row);
+  add_quantities (out, plan->csv, plan->number, settings, best, &plan->row);
 }

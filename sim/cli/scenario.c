@@ -439,6 +439,18 @@ static gboolean said_before (const LsConfigErrors *errors, guint index) {
   return FALSE;
 }
 
+char *ls_scenario_first_fault (const LsScenario *scenario) {
+  g_autofree char *text = ls_config_errors_text (scenario->errors);
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+
+  if (scenario->workload != NULL && !ls_config_errors_any (scenario->errors))
+    return NULL;
+  for (guint i = 0; lines[i]; i++)
+    if (strstr (lines[i], ": error: ") != NULL)
+      return g_strdup (lines[i]);
+  return g_strdup (lines[0] != NULL ? lines[0] : "");
+}
+
 gboolean ls_scenario_report (LsCli *cli, const LsScenario *scenario) {
   g_autofree char *text = NULL;
 

@@ -61,6 +61,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsScenario, ls_scenario_free)
 /* Shows warnings and errors; FALSE when there was any error (exit with 2 then). */
 gboolean ls_scenario_report (LsCli *cli, const LsScenario *scenario);
 
+/* The first error of a scenario that must have a workload, warnings passed over; NULL: it is good (transfer full). */
+char *ls_scenario_first_fault (const LsScenario *scenario);
+
 /* The accelerator of each pipeline stage of a job, by its first rank (transfer container). */
 const LsAccelerator **ls_scenario_stage_gpus (const LsScenario *scenario, guint job);
 /* FALSE: it holds no tensors that are modelled (traffic, timed workers). */

@@ -49,8 +49,8 @@ static GPtrArray *shipped_tables (GError **error) {
   return g_steal_pointer (&paths);
 }
 
-static void on_progress (guint done, guint all, gpointer data) {
-  ls_progress_update (data, (double) done / MAX (all, 1), NULL);
+static void on_progress (double share, gpointer data) {
+  ls_progress_update (data, share, NULL);
 }
 
 static char *number (double value) {
