@@ -22,7 +22,7 @@ static const LsTableColumn training[] = {
     {"arch", LS_COLUMN_INPUT, "family: Llama, MoE, dense layers"},
     {"ffn", LS_COLUMN_INPUT,
      "width of the feed-forward layer; empty: 4 hidden (gated: must stand)"},
-    {"ffn_act", LS_COLUMN_INPUT, "SwiGLU or SiLU: gated, as Llama; else GELU"},
+    {"ffn_act", LS_COLUMN_INPUT, "SwiGLU, GeGLU, ReGLU or SiLU: gated, as Llama; else GELU"},
     {"kv_heads", LS_COLUMN_INPUT, "heads of keys and values; empty: heads"},
     {"vocab", LS_COLUMN_INPUT, "words of the vocabulary; empty: 51200"},
     {"tied_embeddings", LS_COLUMN_INPUT, "yes: the head is the embedding; empty: unless Llama"},
@@ -55,7 +55,9 @@ static const LsTableColumn training[] = {
     {"sequence_parallel", LS_COLUMN_INPUT, "yes or true; empty: as the framework"},
     {"tp_comm_overlap", LS_COLUMN_INPUT,
      "true: beside products in pieces, false: in bulk; empty: as the framework"},
-    {"zero_stage", LS_COLUMN_INPUT, "what is sharded among replicas, 0-3; empty: 0, 1 under NeMo"},
+    {"zero_stage", LS_COLUMN_INPUT,
+     "what is sharded among replicas, 0-3; empty: by shard_strategy, else 3 under torchtitan, 1 "
+     "under NeMo, 0"},
     {"shard_strategy", LS_COLUMN_INPUT,
      "hybrid or HSDP: sharded in each node, repeated over nodes; \"not resharded\": blocks of a "
      "pipeline stay gathered"},

@@ -28,6 +28,8 @@ static char *rest_of (const LsTrainingRow *row) {
       (int) (row->bucket_parameters == core_bucket ? 0 : row->bucket_parameters), row->cuda_graphs);
   if (row->hybrid)
     g_string_append (rest, ", hybrid");
+  if (row->offloads)
+    g_string_append (rest, ", offloads");
   if (row->schedule != NULL)
     g_string_append_printf (rest, ", %s", row->schedule);
   g_string_append_printf (rest, ", lora %d %s %d %d, %d %d", (int) row->lora_rank,

@@ -313,7 +313,8 @@ static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **e
     return read_published (reader, out, error);
   }
   out->preset = NULL;
-  out->gated = says (reader, "ffn_act", "swiglu") || says (reader, "ffn_act", "silu");
+  /* "swiglu", "geglu", "reglu": three matrices, whatever the gate. */
+  out->gated = says (reader, "ffn_act", "glu") || says (reader, "ffn_act", "silu");
   out->llama = out->gated || says (reader, "arch", "llama") || says (reader, "model", "llama");
   if (says (reader, "arch", "moe") || says (reader, "model", "moe") || says (reader, "model", "8x"))
     return skip (error, "a mixture of experts whose sizes are not stated");
@@ -525,22 +526,40 @@ static gboolean is_hybrid (const Reader *reader, const LsTrainingRow *row) {
          (says (reader, "shard_strategy", "hybrid") || says (reader, "shard_strategy", "hsdp"));
 }
 
+/* Where the column is empty: by FSDP's word for it; torchtitan has FSDP2 alone, NeMo and Megatron-Bridge the distributed
+ * optimizer. */
+static gint64 unstated_stage (const Reader *reader) {
+  if (says (reader, "shard_strategy", "shard_grad_op"))
+    return 2;
+  if (says (reader, "shard_strategy", "full_shard") ||
+      says (reader, "shard_strategy", "hybrid_shard") || of_torchtitan (reader))
+    return 3;
+  return of_nemo (reader) ? 1 : 0;
+}
+
+/* With tensor parallelism. torchtitan knows it with sequence parallelism alone (parallelize_llama.py, apply_tp), and
+ * Megatron asks for it beside experts. */
+static gboolean splits_sequence (const Reader *reader, const LsTrainingRow *row) {
+  const char *column = "sequence_parallel";
+
+  if (*text (reader, column) && (says (reader, column, "yes") || says (reader, column, "true")))
+    return TRUE;
+  return ls_training_row_has_experts (row) ||
+         (!*text (reader, column) && (later_megatron (reader) || of_torchtitan (reader)));
+}
+
 static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **error) {
   if (!integer (reader, "micro_batch", 1, 0, &out->micro_batch, error) ||
       !integer (reader, "global_batch", 1, -1, &out->global_batch, error) ||
-      !integer (reader, "zero_stage", 0, of_nemo (reader) ? 1 : 0, &out->zero_stage, error))
+      !integer (reader, "zero_stage", 0, unstated_stage (reader), &out->zero_stage, error))
     return FALSE;
   if (out->pp > 1)
     pipeline_as_titan (reader, out);
   if (out->global_batch % out->dp != 0 ||
       (out->micro_batch > 0 && out->global_batch / out->dp % out->micro_batch != 0))
     return skip (error, "the global batch is no multiple of dp x micro_batch");
-  out->sequence_parallel =
-      out->tp > 1 &&
-      (says (reader, "sequence_parallel", "yes") || says (reader, "sequence_parallel", "true") ||
-       /* Megatron asks for it beside experts. */
-       ls_training_row_has_experts (out) ||
-       (!*text (reader, "sequence_parallel") && later_megatron (reader)));
+  out->sequence_parallel = out->tp > 1 && splits_sequence (reader, out);
+  out->offloads = out->zero_stage == 3 && flag (reader, "cpu_offload") == 1;
   out->tensor_overlap = tensor_overlap (reader, out);
   /* Megatron before Core, and DeepSpeed with it, communicated after the backward pass that it belongs to. */
   const gboolean of_core = says (reader, "framework", "core") || of_nemo (reader);

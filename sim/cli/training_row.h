@@ -70,8 +70,8 @@ typedef struct {
   /* What cp ranks do, if it is not a ring: heads all-to-all; keys and values gathered before attention. */
   gboolean exchanges_heads, gathers_keys;
   gint64 zero_stage;
-  /* States are sharded in each node and repeated over nodes. */
-  gboolean hybrid;
+  /* States are sharded in each node and repeated over nodes; they and the parameters are in the host's memory. */
+  gboolean hybrid, offloads;
   gint64 micro_batch; /* 0 not stated: swept */
   gint64 global_batch;
   const char *recompute;   /* mode, or NULL not stated: swept */

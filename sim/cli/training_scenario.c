@@ -222,6 +222,8 @@ static void append_zero (GString *yaml, const LsTrainingRow *row) {
                           row->overlap ? "true" : "false");
   if (row->hybrid)
     g_string_append (yaml, ", shard_group: node");
+  if (row->offloads)
+    g_string_append (yaml, ", offload: parameters");
   if (row->overlap_gather >= 0)
     g_string_append_printf (yaml, ", overlap_gather: %s",
                             row->overlap_gather > 0 ? "true" : "false");

@@ -483,6 +483,27 @@ grep -q "context: 4}" ring.yaml || fail "2 key heads for 4 ranks: $(grep paralle
 grep -q "nvfp4" four.yaml || fail "the submission in 4 bits: $(grep precision four.yaml)"
 ! grep -q "nvfp4" eight.yaml wide.yaml || fail "read as 4 bits: $(grep precision eight.yaml wide.yaml)"
 
+# FSDP by what it says: torchtitan has FSDP2 alone, and tensor parallelism with sequence parallelism alone; a gated MLP has
+# three matrices, whatever its gate; FSDP's CPU offload keeps parameters and states in the host's memory.
+cat >fsdp.csv <<'CSV'
+row_id,gpu,gpus,layers,hidden,heads,ffn,ffn_act,seq,tp,pp,global_batch,micro_batch,recompute,framework,precision,shard_strategy,other_config,step_time_s
+titan,H100-SXM-80GB,8,4,1024,16,2816,swiglu,1024,2,1,8,2,none,torchtitan FSDP2,bf16,,,1
+once,A100-SXM-80GB,8,4,1024,16,4096,gelu,1024,1,1,64,2,none,Composer + PyTorch FSDP,bf16,SHARD_GRAD_OP,cpu_offload=True,1
+host,A100-SXM-80GB,8,4,1024,16,2816,GeGLU,1024,1,1,64,2,none,Composer + PyTorch FSDP,bf16,FULL_SHARD,cpu_offload=True,1
+device,A100-SXM-80GB,8,4,1024,16,2816,GeGLU,1024,1,1,64,2,none,Composer + PyTorch FSDP,bf16,FULL_SHARD,cpu_offload=False,1
+CSV
+run 0 validate fsdp.csv --scenario
+awk '/^# /{n = $3} {print > (n ".yaml")}' out
+grep -q "tensor: 2, pipeline: 1, sequence_parallel: true" titan.yaml || fail "torchtitan's ranks: $(grep parallel titan.yaml)"
+grep -q "zero: {stage: 3, overlap: true}" titan.yaml || fail "torchtitan shards: $(grep zero titan.yaml)"
+grep -q "zero: {stage: 2, overlap: true}" once.yaml || fail "SHARD_GRAD_OP: $(grep zero once.yaml)"
+grep -q "activation: swiglu" host.yaml || fail "GeGLU: $(grep activation host.yaml)"
+grep -q "zero: {stage: 3, overlap: true, offload: parameters}" host.yaml || fail "CPU offload: $(grep zero host.yaml)"
+grep -q "offload" device.yaml && fail "no CPU offload: $(grep zero device.yaml)"
+for row in titan once host; do
+  run 0 check $row.yaml
+done
+
 # A fabric that no node of the catalogue has with these accelerators: the node is that of the accelerators.
 cat >amd.csv <<'CSV'
 row_id,gpu,gpus,gpus_per_node,intra_node,inter_node,layers,hidden,heads,seq,tp,pp,global_batch,micro_batch,recompute,framework,precision,step_time_s
