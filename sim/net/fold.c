@@ -385,6 +385,7 @@ void ls_fold_free (LsFold *fold) {
   for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
     g_array_unref (lists[i]);
   g_clear_pointer (&fold->channels, g_hash_table_unref);
+  g_clear_pointer (&fold->stand_ins, g_hash_table_unref);
   g_ptr_array_unref (fold->transfers);
   ls_net_free (fold->net);
   g_free (fold);

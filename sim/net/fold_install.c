@@ -6,6 +6,7 @@
  */
 #include "base/assert.h"
 #include "base/memory.h"
+#include "engine/refine.h"
 #include "net/fold_private.h"
 
 /* Resource vertices and their classes. */
@@ -28,11 +29,15 @@ static guint32 engine_number (const LsFold *fold, guint32 r) {
   return fold->engine_number[r] - 1; /* LS_FOLD_NONE: none */
 }
 
-static void set_number (LsFold *fold, guint32 r, guint number) {
+static void set_name (LsFold *fold, guint32 r, guint number) {
   guint32 none = LS_FOLD_NONE;
   while (fold->resources->len <= number)
     g_array_append_val (fold->resources, none);
   g_array_index (fold->resources, guint32, number) = r;
+}
+
+static void set_number (LsFold *fold, guint32 r, guint number) {
+  set_name (fold, r, number);
   fold->engine_number[r] = number + 1;
 }
 
@@ -170,6 +175,44 @@ static void add_resources (LsFold *fold, LsEngine *engine) {
   }
 }
 
+/* Kind and capacity of a resource as one number; of two numbers for two, a chance of 2^-64 (names alone hang on it). */
+static gint64 likeness (const LsFold *fold, guint32 r) {
+  return (gint64) ls_refinement_mix ((guint64) ls_net_resource (fold->net, r)->kind,
+                                     (guint64) ls_fold_capacity (fold, r));
+}
+
+static void add_stand_in (LsFold *fold, LsEngine *engine, LsFoldSpot spot) {
+  const LsFoldResource *known = ls_fold_known (fold, spot);
+  const guint32 r = ls_fold_number (fold, spot);
+  gint64 like = likeness (fold, r);
+
+  if (!known->used || known->ample || ls_fold_vertex (fold, spot) != LS_FOLD_NONE ||
+      known->owner != LS_FOLD_NONE || g_hash_table_contains (fold->stand_ins, &like))
+    return;
+  g_autofree char *name = g_strdup_printf ("stand-in %u", r);
+  guint number = ls_engine_add_resource (engine, name, ls_net_resource (fold->net, r)->per_s);
+  set_name (fold, r, number);
+  g_hash_table_insert (fold->stand_ins, g_memdup2 (&like, sizeof like), GUINT_TO_POINTER (number));
+}
+
+/* What all users at full rate cannot overfill is left out, and yet may be what holds a transfer that is alone on it: the
+ * uplinks below a collective of all nodes. Of each kind and capacity one stands in for the rest, which nothing uses and by
+ * which such transfers are held. */
+static void add_stand_ins (LsFold *fold, LsEngine *engine) {
+  g_autofree guint8 *seen = g_new0 (guint8, MAX (fold->node_classes->len, 1u));
+
+  fold->stand_ins = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  for (guint node = 0; node < ls_cluster_n_nodes (fold->cluster); node++) {
+    if (seen[fold->class_of_node[node]] != 0)
+      continue;
+    seen[fold->class_of_node[node]] = 1;
+    for (guint32 at = 0; at < ls_fold_node_class (fold, node)->n_resources; at++)
+      add_stand_in (fold, engine, (LsFoldSpot){node, at});
+  }
+  for (guint32 i = 0; i < fold->n_shared; i++)
+    add_stand_in (fold, engine, (LsFoldSpot){LS_FOLD_NONE, fold->first_shared + i});
+}
+
 /* --- groups ----------------------------------------------------------------------------------- */
 
 static void add_group (LsFold *fold, LsEngine *engine, guint32 number) {
@@ -301,7 +344,11 @@ static guint32 stands_for (const LsFold *fold, guint32 r) {
             : owned_alike (fold, spot, there))
       return number;
   }
-  return LS_FOLD_NONE;
+  gint64 like = likeness (fold, r);
+  gpointer stand_in;
+  return g_hash_table_lookup_extended (fold->stand_ins, &like, NULL, &stand_in)
+             ? GPOINTER_TO_UINT (stand_in)
+             : LS_FOLD_NONE;
 }
 
 /* What one of the transfers would do alone: the same rate, held down by the same kind of resource. */
@@ -384,6 +431,7 @@ void ls_fold_install (LsFold *fold, LsEngine *engine) {
   find_busy_nodes (fold);
   add_ranks (fold, engine);
   add_resources (fold, engine);
+  add_stand_ins (fold, engine);
   fold->copies_of_class = g_new (guint32, fold->n_classes);
   for (guint32 c = 0; c < fold->n_classes; c++)
     fold->copies_of_class[c] = LS_FOLD_NONE;

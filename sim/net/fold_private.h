@@ -85,6 +85,7 @@ struct LsFold {
   guint32 *rank_of_class, *size_of_class;
   /* on the engine */
   GArray *resources;       /* guint32: index in the net by engine number */
+  GHashTable *stand_ins;   /* engine numbers by kind and capacity, see fold_install.c */
   guint32 *engine_number;  /* + 1, by resource; 0: not there */
   guint8 *is_busy;         /* by node: some of it runs */
   GArray *groups;          /* guint32: unit by engine group */

@@ -42,6 +42,21 @@ for key in cluster.fabrics.compute.routing=rail cluster.fabrics.compute.tuning.m
 done
 run 0 check wide.yaml --set cluster.fabrics.compute.routing=rail --set workload.model.group_size=4096
 
+# What holds an all-to-all of all nodes down is told, though nothing else is there to overfill it and a folded run leaves
+# it out: at 2:1 the uplinks, whose half is what the adapters would send, and the adapters of two nodes below one leaf.
+cat >uplinks.yaml <<'YAML'
+lockstep: 1
+cluster: {nodes: 64, node: dgx-h100, fabric: {kind: fat-tree, link: 400 Gb/s, leaf_radix: 64, oversubscription: 2}}
+workload: {model: {kind: traffic, operation: all_to_all, size: 64 MB, repeat: 2}}
+YAML
+for case in 64:/leaf0.spine.up: 2:/nic0.tx:; do
+  run 0 run uplinks.yaml --trace none --fold off --set "cluster.nodes=${case%%:*}"
+  grep '^top links' out >unfolded
+  says unfolded "${case#*:} limits"
+  run 0 run uplinks.yaml --trace none --set "cluster.nodes=${case%%:*}"
+  grep '^top links' out | cmp -s - unfolded || fail "at ${case%%:*} nodes the folded run names $(grep '^top' out), not $(cat unfolded)"
+done
+
 # Fluid and message are within 5 % where bandwidth rules.
 near() {
   # shellcheck disable=SC2086
