@@ -78,6 +78,9 @@ char *ls_quantity_format_seconds (double seconds);
 /* A plain number from 0 with its thousands apart: "1,234,568"; below 100 three significant digits. */
 char *ls_quantity_format_grouped (double value);
 
+/* "1 node", "16,384 GPUs". */
+char *ls_quantity_format_counted (gint64 n, const char *noun);
+
 /* The same as ls_quantity_format() with as many digits as it takes to read back @value exactly (for prices and intensities,
  * whose units are quotients, within one unit of the last place). */
 char *ls_quantity_format_exact (double value, LsDimension dimension);

@@ -145,6 +145,12 @@ char *ls_quantity_format_grouped (double value) {
   return g_string_free (out, FALSE);
 }
 
+char *ls_quantity_format_counted (gint64 n, const char *noun) {
+  g_autofree char *count = ls_quantity_format_grouped ((double) n);
+
+  return g_strdup_printf ("%s %s%s", count, noun, n == 1 ? "" : "s");
+}
+
 /* @scaled with the fewest digits that read back as @value, or NULL. */
 static char *shortest (double value, double scaled, const char *unit, LsDimension dimension) {
   char number[64];

@@ -8,27 +8,23 @@
 #include "train/expert_load.h"
 #include "train/recompute.h"
 #include "train/traffic.h"
-
-/* "1 node", "3 nodes". (transfer full) */
-static char *plural (gint64 n, const char *noun) {
-  return g_strdup_printf ("%" G_GINT64_FORMAT " %s%s", n, noun, n == 1 ? "" : "s");
-}
-
 /* What a traffic job does. */
 static void traffic_card (GString *out, const LsScenario *scenario, const LsWorkload *w) {
   const LsTraffic *traffic = w->traffic;
   g_autofree char *size = ls_quantity_format_decimal ((double) traffic->bytes, LS_DIMENSION_BYTES);
   gboolean messages = traffic->operation == LS_COLLECTIVE_SEND_RECV;
 
-  g_autofree char *gpus = plural (ls_cluster_n_gpus (scenario->cluster), "GPU");
-  g_autofree char *nodes = plural (ls_cluster_n_nodes (scenario->cluster), "node");
+  g_autofree char *gpus = ls_quantity_format_counted (ls_cluster_n_gpus (scenario->cluster), "GPU");
+  g_autofree char *nodes =
+      ls_quantity_format_counted (ls_cluster_n_nodes (scenario->cluster), "node");
+  g_autofree char *groups = ls_quantity_format_counted (traffic->groups, "group");
+  g_autofree char *ranks = ls_quantity_format_counted (traffic->group_size, "rank");
 
   g_string_append_printf (out, "cluster   %s in %s\n", gpus, nodes);
-  g_string_append_printf (
-      out, "traffic   %s%s%s of %s, %u group%s of %u ranks, %" G_GINT64_FORMAT " times\n",
-      ls_collective_op_name (traffic->operation), messages ? " " : "",
-      messages ? ls_traffic_pattern_name (traffic->pattern) : "", size, traffic->groups,
-      traffic->groups == 1 ? "" : "s", traffic->group_size, w->steps);
+  g_string_append_printf (out, "traffic   %s%s%s of %s, %s of %s, %" G_GINT64_FORMAT " times\n",
+                          ls_collective_op_name (traffic->operation), messages ? " " : "",
+                          messages ? ls_traffic_pattern_name (traffic->pattern) : "", size, groups,
+                          ranks, w->steps);
 }
 
 static void window_card (GString *out, const LsTransformer *t) {
@@ -87,14 +83,15 @@ static void lora_card (GString *out, const LsWorkload *w) {
 void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
   const LsAccelerator *gpu = ls_cluster_gpu (scenario->cluster, 0);
-  g_autofree char *nodes = plural (ls_cluster_n_nodes (scenario->cluster), "node");
+  g_autofree char *nodes =
+      ls_quantity_format_counted (ls_cluster_n_nodes (scenario->cluster), "node");
   if (w->traffic) {
     traffic_card (out, scenario, w);
     return;
   }
   g_autofree char *parameters =
       ls_quantity_format ((double) ls_model_parameters (w->model), LS_DIMENSION_COUNT);
-  g_autofree char *replicas = plural (w->layout.data, "replica");
+  g_autofree char *replicas = ls_quantity_format_counted (w->layout.data, "replica");
   g_autofree char *context =
       w->layout.context > 1 ? g_strdup_printf (" x context %u", w->layout.context) : g_strdup ("");
   g_autofree char *experts =
@@ -104,9 +101,11 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
                              ls_layout_size (&w->layout, LS_AXIS_EXPERT_DATA))
           : g_strdup ("");
   g_autofree char *recompute = ls_recompute_text (&w->recompute);
+  g_autofree char *gpus = ls_quantity_format_grouped (ls_cluster_n_gpus (scenario->cluster));
+  g_autofree char *ranks = ls_quantity_format_counted (w->layout.ranks, "rank");
+  g_autofree char *samples = ls_quantity_format_counted (w->global_batch, "sample");
 
-  g_string_append_printf (out, "cluster   %u x %s in %s\n", ls_cluster_n_gpus (scenario->cluster),
-                          gpu->name, nodes);
+  g_string_append_printf (out, "cluster   %s x %s in %s\n", gpus, gpu->name, nodes);
   if (gpu->clock > 0)
     g_string_append_printf (out, "          capped at %.0f W each: %.1f %% of their clock\n",
                             gpu->tdp_w, 100 * gpu->clock);
@@ -119,16 +118,14 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
   if (w->model->transformer.lora.rank > 0)
     lora_card (out, w);
   g_string_append_printf (
-      out,
-      "layout    tensor %u%s x pipeline %u x data %u = %u rank%s%s; ZeRO stage %d, recompute %s\n",
-      w->layout.tensor, context, w->layout.pipeline, w->layout.data, w->layout.ranks,
-      w->layout.ranks == 1 ? "" : "s", experts, w->zero.stage, recompute);
+      out, "layout    tensor %u%s x pipeline %u x data %u = %s%s; ZeRO stage %d, recompute %s\n",
+      w->layout.tensor, context, w->layout.pipeline, w->layout.data, ranks, experts, w->zero.stage,
+      recompute);
   g_string_append_printf (out,
-                          "batch     %" G_GINT64_FORMAT " sample%s per step: %s x %" G_GINT64_FORMAT
+                          "batch     %s per step: %s x %" G_GINT64_FORMAT
                           " micro-batch%s of %" G_GINT64_FORMAT " sample%s",
-                          w->global_batch, w->global_batch == 1 ? "" : "s", replicas,
-                          w->microbatches, w->microbatches == 1 ? "" : "es", w->micro_batch,
-                          w->micro_batch == 1 ? "" : "s");
+                          samples, replicas, w->microbatches, w->microbatches == 1 ? "" : "es",
+                          w->micro_batch, w->micro_batch == 1 ? "" : "s");
   if (ls_model_has_tokens (w->model))
     g_string_append_printf (out, " of %" G_GINT64_FORMAT " tokens", w->seq_len);
   g_string_append_c (out, '\n');
@@ -140,9 +137,12 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
     g_string_append_printf (out, "updates   %s over %u workers%s\n", w->update.spec.policy->name,
                             w->update.spec.workers,
                             w->update.n_server_nodes > 0 ? ", with servers" : "");
-  if (w->layout.ranks < w->gpus)
-    g_string_append_printf (out, "idle      %u of %u GPUs have no rank\n",
-                            w->gpus - w->layout.ranks, w->gpus);
+  if (w->layout.ranks < w->gpus) {
+    g_autofree char *idle = ls_quantity_format_grouped (w->gpus - w->layout.ranks);
+    g_autofree char *all = ls_quantity_format_counted (w->gpus, "GPU");
+
+    g_string_append_printf (out, "idle      %s of %s have no rank\n", idle, all);
+  }
 }
 
 static void append_cell (GString *out, double bytes) {

@@ -4,6 +4,7 @@
 
 #include "base/distance.h"
 #include "base/error.h"
+#include "base/quantity.h"
 #include "base/synonyms.h"
 #include "cli/cli.h"
 #include "cli/collective_args.h"
@@ -337,9 +338,10 @@ static gboolean both (const Task *task) {
 
 static char *as_text (const Task *task, const GArray *lines) {
   GString *out = g_string_new (NULL);
+  g_autofree char *ranks = ls_quantity_format_counted (task->job.n, "rank");
 
   g_string_append_printf (
-      out, "# %s on %u ranks%s\n", ls_collective_op_name (task->op), task->job.n,
+      out, "# %s on %s%s\n", ls_collective_op_name (task->op), ranks,
       both (task)
           ? "; message: time of single messages, slack: how much they are off the fluid time"
           : "");

@@ -112,6 +112,11 @@ static char *as_json (const char *kind, const GPtrArray *rows) {
   return ls_json_finish (json);
 }
 
+/* A row that is asked for by name, and keys: what they take is half of what they are. */
+static gboolean some_in_full (const char *kind, const GPtrArray *some) {
+  return some != NULL && (some->len == 1 || g_str_equal (kind, "keys"));
+}
+
 static int run_list (LsCli *cli, GError **error) {
   const GPtrArray *words = ls_args_positional (cli->args);
   const char *kind = words->len > 0 ? words->pdata[0] : "kinds of things";
@@ -134,7 +139,7 @@ static int run_list (LsCli *cli, GError **error) {
     text = as_json (kind, some ? some : rows);
   else
     text = as_text (some ? some : rows, ls_args_has (cli->args, "names"),
-                    (some && some->len == 1) || ls_args_has (cli->args, "verbose"));
+                    some_in_full (kind, some) || ls_args_has (cli->args, "verbose"));
   return ls_cli_write (cli, text, error) ? 0 : 2;
 }
 
@@ -148,7 +153,7 @@ const LsCommand ls_command_list = {
         "is known: found (read there), recalled (general knowledge), derived, fitted (to "
         "named measurements) or assumed; \" means the source of the line before. A NAME that is a "
         "part "
-        "of several names lists those, and a key those below it.",
+        "of several names lists those, and a key those below it, with the values that they take.",
     .examples = "accelerators that a scenario may name\tlockstep list gpus\n"
                 "what the numbers of one rest on\tlockstep list gpus h100\n"
                 "where the numbers of network cards come from\tlockstep list nics --verbose\n"

@@ -9,6 +9,7 @@
 #include "cli/meanings.h"
 #include "cli/queries.h"
 #include "cli/scenario.h"
+#include "config/output.h"
 #include "config/schema.h"
 #include "faults/fault_presets.h"
 #include "hw/catalogue.h"
@@ -170,8 +171,11 @@ static GPtrArray *key_rows (void) {
     const LsConfigKey *key = ls_config_schema_row (schema, i);
     LsListRow *row = add (rows, key->path, key->meaning ? key->meaning : "");
 
-    row->notes =
-        key->later ? g_strdup_printf ("not yet: %s", key->later) : ls_config_key_takes (key);
+    g_autofree char *takes = ls_config_key_takes (key);
+    row->notes = key->later ? g_strdup_printf ("not yet: %s", key->later)
+                            : g_strdup_printf ("takes %s%s%s", takes,
+                                               key->default_text ? "; if not given " : "",
+                                               key->default_text ? key->default_text : "");
   }
   return rows;
 }
@@ -491,6 +495,18 @@ static void add_related (GPtrArray *out, const GPtrArray *rows, const char *name
   }
 }
 
+/* Adds the key that others call @name: workload.parallel.tensor for tp. */
+static void add_meant (GPtrArray *out, const GPtrArray *rows, const char *name) {
+  g_autoptr (LsConfigSchema) schema = ls_scenario_schema ();
+  g_autofree char *path = ls_config_find_key (schema, name);
+  const LsConfigKey *key = path != NULL ? ls_config_schema_find (schema, path) : NULL;
+
+  for (guint i = 0; key != NULL && i < rows->len; i++)
+    if (g_str_equal (((LsListRow *) rows->pdata[i])->name, key->path) &&
+        !g_ptr_array_find (out, rows->pdata[i], NULL))
+      g_ptr_array_insert (out, 0, rows->pdata[i]);
+}
+
 GPtrArray *ls_listing_choose (const GPtrArray *rows, const char *kind, const char *name,
                               GError **error) {
   g_autoptr (GPtrArray) out = g_ptr_array_new ();
@@ -502,6 +518,8 @@ GPtrArray *ls_listing_choose (const GPtrArray *rows, const char *kind, const cha
     g_ptr_array_add (out, (gpointer) row);
   if (row == NULL || g_str_equal (kind, "keys"))
     add_related (out, rows, name, row != NULL);
+  if (row == NULL && g_str_equal (kind, "keys"))
+    add_meant (out, rows, name);
   if (out->len > 0)
     return g_steal_pointer (&out);
   for (guint i = 0; i < rows->len; i++)

@@ -218,8 +218,9 @@ static int dry_run (LsCli *cli, Run *run, GError **error) {
                                   .seconds = expected_s (run, size.events)};
   g_autofree char *all = ls_quantity_format_grouped ((double) operations);
   g_autofree char *some = ls_quantity_format_grouped ((double) size.events);
-  g_autofree char *events =
-      g_strdup_printf ("%s operations of %u ranks", all, ls_simulation_n_ranks (run->simulation));
+  g_autofree char *ranks =
+      ls_quantity_format_counted (ls_simulation_n_ranks (run->simulation), "rank");
+  g_autofree char *events = g_strdup_printf ("%s operations of %s", all, ranks);
   g_autofree char *rows = g_strdup_printf ("%s rows of operations", some);
 
   return ls_expectation_write (cli, &expected, events, rows, error);

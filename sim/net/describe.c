@@ -31,10 +31,11 @@ char *ls_net_describe (const LsCluster *cluster) {
   g_autoptr (LsTopology) topology = ls_topology_new (cluster, NULL);
   const LsStorageSpec *storage = ls_cluster_storage (cluster);
   GString *text = g_string_new (NULL);
+  g_autofree char *gpus = ls_quantity_format_counted (ls_cluster_n_gpus (cluster), "GPU");
+  g_autofree char *nodes = ls_quantity_format_counted (ls_cluster_n_nodes (cluster), "node");
   g_string_append_printf (
-      text, "%u GPUs%s in %u node%s\n", ls_cluster_n_gpus (cluster),
-      ls_cluster_n_instances (cluster) > 0 ? ", each MIG instance counted," : "",
-      ls_cluster_n_nodes (cluster), ls_cluster_n_nodes (cluster) == 1 ? "" : "s");
+      text, "%s%s in %s\n", gpus,
+      ls_cluster_n_instances (cluster) > 0 ? ", each MIG instance counted," : "", nodes);
   for (guint g = 0; g < ls_cluster_n_groups (cluster); g++)
     ls_describe_group (text, cluster, g);
   for (guint f = 0; f < ls_cluster_n_fabrics (cluster); f++)

@@ -36,10 +36,12 @@ static void put_traffic (GString *out, const LsSummary *summary) {
   g_autofree char *size = decimal ((double) traffic->size_bytes, LS_DIMENSION_BYTES);
   g_autofree char *algbw = decimal (traffic->algbw_bytes_per_s, LS_DIMENSION_BYTES_PER_S);
   g_autofree char *busbw = decimal (traffic->busbw_bytes_per_s, LS_DIMENSION_BYTES_PER_S);
+  g_autofree char *groups = ls_quantity_format_counted (traffic->groups, "group");
+  g_autofree char *ranks = ls_quantity_format_grouped (traffic->group_size);
 
-  put_line (out, "traffic", "%s%s%s of %s in %u group%s of %u", traffic->operation,
+  put_line (out, "traffic", "%s%s%s of %s in %s of %s", traffic->operation,
             traffic->pattern != NULL ? " " : "", traffic->pattern != NULL ? traffic->pattern : "",
-            size, traffic->groups, traffic->groups == 1 ? "" : "s", traffic->group_size);
+            size, groups, ranks);
   if (summary->steps > 1)
     put_line (out, "time", "%s   (mean of %u; median %s, p99 %s)", mean, summary->steps, p50, p99);
   else
@@ -193,8 +195,9 @@ static char *job_text (const LsSummary *job) {
   GString *out = g_string_new (NULL);
   g_autofree char *start = ls_quantity_format_seconds (job->start_s);
   g_autofree char *end = ls_quantity_format_seconds (job->end_s);
+  g_autofree char *gpus = ls_quantity_format_grouped (job->gpus);
 
-  put_line (out, "GPUs", "%u used; from %s to %s", job->gpus, start, end);
+  put_line (out, "GPUs", "%s used; from %s to %s", gpus, start, end);
   if (job->steps == 0) {
     put_line (out, "step time", "no step has ended");
     return g_string_free (out, FALSE);
@@ -256,10 +259,12 @@ char *ls_summary_to_text (const LsSummary *summary) {
   g_autofree char *wall = ls_quantity_format_seconds (summary->wall_s);
   g_autofree char *operations = ls_quantity_format_grouped ((double) summary->operations);
   g_autofree char *end = ls_quantity_format_seconds (summary->end_s);
+  g_autofree char *used = ls_quantity_format_grouped (summary->gpus);
+  g_autofree char *idle = ls_quantity_format_grouped (summary->gpus_idle);
 
   if (summary->title != NULL)
     g_string_append_printf (out, "%s\n", summary->title);
-  put_line (out, "GPUs", "%u used, %u idle%s", summary->gpus, summary->gpus_idle,
+  put_line (out, "GPUs", "%s used, %s idle%s", used, idle,
             summary->instances > 0 ? "; each MIG instance counts as one" : "");
   if (summary->n_jobs == 0)
     put_run (out, summary);

@@ -210,6 +210,17 @@ START_TEST (thousands_are_apart) {
 }
 END_TEST
 
+START_TEST (counts_have_their_noun) {
+  g_autofree char *none = ls_quantity_format_counted (0, "GPU");
+  g_autofree char *one = ls_quantity_format_counted (1, "node");
+  g_autofree char *many = ls_quantity_format_counted (16384, "rank");
+
+  ck_assert_str_eq (none, "0 GPUs");
+  ck_assert_str_eq (one, "1 node");
+  ck_assert_str_eq (many, "16,384 ranks");
+}
+END_TEST
+
 static void add (TCase *tcase) {
   tcase_add_loop_test (tcase, legal_texts_have_their_defined_values, 0, G_N_ELEMENTS (legal));
   tcase_add_loop_test (tcase, wrong_texts_are_refused_with_the_reason, 0, G_N_ELEMENTS (refused));
@@ -217,6 +228,7 @@ static void add (TCase *tcase) {
   tcase_add_loop_test (tcase, people_see_few_digits_and_fitting_units, 0, G_N_ELEMENTS (shown));
   tcase_add_test (tcase, sizes_side_by_side_are_decimal);
   tcase_add_test (tcase, thousands_are_apart);
+  tcase_add_test (tcase, counts_have_their_noun);
   tcase_add_test (tcase, exact_texts_read_back_the_same_bits);
   tcase_add_test (tcase, every_dimension_has_a_word_and_units);
 }

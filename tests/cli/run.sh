@@ -93,6 +93,11 @@ run 0 list nodes h200
 [ "$(wc -l <out)" -ge 2 ] || fail "one node at most with an H200: $(cat out)"
 run 0 list keys cost
 says out "cost.spares_billed"
+run 0 list keys attention
+says out "workload.software.attention   attention kernel"
+says out "    note: takes unfused, fused-softmax, flash-1, flash-2, flash-3, flash-4"
+run 0 list keys tp
+head -n 1 out | grep -q "^workload.parallel.tensor " || fail "list keys tp begins with $(head -n 1 out)"
 run 2 list models nonesuch
 
 # -o: never over another file unless --force; never to "-", a folder or a place that cannot be written.

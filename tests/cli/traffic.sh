@@ -35,7 +35,7 @@ workload: {model: {kind: traffic, operation: all_to_all, size: 640 MB, repeat: 1
 YAML
 leaks off
 run 0 run wide.yaml --trace none
-says out "all_to_all of 640 MB in 1 group of 32768"
+says out "all_to_all of 640 MB in 1 group of 32,768"
 for key in cluster.fabrics.compute.routing=rail cluster.fabrics.compute.tuning.model=message workload.model.algorithm=pairwise; do
   run 2 check wide.yaml --set $key
   says err "workload.model.operation: all_to_all among 32768 ranks is 1.07e+09 messages, which"
