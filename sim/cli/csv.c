@@ -12,7 +12,6 @@ struct LsCsv {
   /* Column by name; the names are those of columns. */
   GHashTable *numbers;
   GPtrArray *rows; /* GPtrArray of char * */
-  GArray *lines;   /* guint */
 };
 
 /* A place in the text; its column is counted when a fault is told, so that a line of a million fields
@@ -37,7 +36,6 @@ void ls_csv_free (LsCsv *csv) {
   g_clear_pointer (&csv->numbers, g_hash_table_unref);
   g_clear_pointer (&csv->columns, g_ptr_array_unref);
   g_clear_pointer (&csv->rows, g_ptr_array_unref);
-  g_clear_pointer (&csv->lines, g_array_unref);
   g_free (csv);
 }
 
@@ -130,7 +128,6 @@ static void take_header (LsCsv *csv, Cursor *cursor) {
 /* A row of another length is told where its surplus begins or where what is missing would stand. */
 static void take_row (LsCsv *csv, Cursor *cursor) {
   const guint n = cursor->row->len, columns = csv->columns->len;
-  const guint line = place_of_field (cursor, 0).line;
 
   if (n == 1 && *(char *) cursor->row->pdata[0] == 0 && columns > 1)
     return;
@@ -144,7 +141,6 @@ static void take_row (LsCsv *csv, Cursor *cursor) {
     return;
   }
   g_ptr_array_add (csv->rows, g_ptr_array_ref (cursor->row));
-  g_array_append_val (csv->lines, line);
 }
 
 static void read_rows (LsCsv *csv, Cursor *cursor) {
@@ -171,7 +167,6 @@ LsCsv *ls_csv_parse (const char *name, const char *text, gsize length, GError **
 
   csv->numbers = g_hash_table_new (g_str_hash, g_str_equal);
   csv->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
-  csv->lines = g_array_new (FALSE, FALSE, sizeof (guint));
   if (length >= 3 && memcmp (text, "\357\273\277", 3) == 0)
     cursor.line_start = cursor.at += 3;
   if (ls_text_check (faults, text, length)) {
@@ -210,10 +205,6 @@ const char *ls_csv_field (const LsCsv *csv, guint row, const char *column) {
   int at = ls_csv_column (csv, column);
 
   return at < 0 ? "" : ((GPtrArray *) csv->rows->pdata[row])->pdata[at];
-}
-
-guint ls_csv_line (const LsCsv *csv, guint row) {
-  return g_array_index (csv->lines, guint, row);
 }
 
 static void append_field (GString *out, const char *field) {

@@ -26,8 +26,6 @@ guint ls_csv_rows (const LsCsv *csv);
 int ls_csv_column (const LsCsv *csv, const char *name);
 /* The field, white space around it removed; "" when empty or when there is no such column. */
 const char *ls_csv_field (const LsCsv *csv, guint row, const char *column);
-/* Line of the file on which the row begins. */
-guint ls_csv_line (const LsCsv *csv, guint row);
 
 /* Appends a line of @n fields, quoted where they must be. */
 void ls_csv_append_row (GString *out, const char *const *fields, guint n);

@@ -1,4 +1,4 @@
-/* Changes from outside while time runs: timers, capacities, cancelling.
+/* Changes from outside while time runs: timers, capacities, ends of delays.
  *
  * Callbacks and tests use these; everything takes effect at the instant's one solve.
  */
@@ -72,36 +72,6 @@ void ls_engine_set_device_speed (LsEngine *e, guint number, double fraction) {
   device->speed = ls_usage_from_double (fraction);
   LS_REQUIRE (device->speed <= LS_USAGE_ONE, "a device cannot be faster than nominal");
   ls_device_touch (e, number);
-}
-
-gboolean ls_engine_cancel (LsEngine *e, guint rank, guint stream) {
-  LsStream *st = ls_stream_at (e, rank, stream);
-  const LsOp *op;
-  LsSlotEntry slot;
-  switch ((LsStreamState) st->state) {
-  case LS_STREAM_RUNNING:
-    ls_device_drop (e, rank, stream);
-    return TRUE;
-  case LS_STREAM_DELAYED:
-    ls_event_queue_cancel (e->queue, st->event);
-    op = &ls_instruction_at (e, rank, stream, st->pc)->op;
-    ls_account_release (e, rank, stream, op);
-    ls_executor_complete (e, rank, stream, 1);
-    return TRUE;
-  case LS_STREAM_MEETING:
-    op = &ls_instruction_at (e, rank, stream, st->pc)->op;
-    slot = ls_executor_slot (e, rank, op);
-    ls_group_drop (e, slot.group, slot.position);
-    return TRUE;
-  case LS_STREAM_MESSAGE:
-    ls_message_drop (e, rank, stream);
-    return TRUE;
-  case LS_STREAM_READY:
-  case LS_STREAM_BLOCKED:
-  case LS_STREAM_FINISHED:
-    break;
-  }
-  return FALSE;
 }
 
 gboolean ls_engine_end_delay (LsEngine *e, guint rank, guint stream) {

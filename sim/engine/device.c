@@ -410,12 +410,12 @@ void ls_device_start_block (LsEngine *e, guint32 rank, guint stream) {
   st->sm_share = st->hbm_share = st->rate = -1;
   gboolean varying =
       instruction->block != LS_NO_BLOCK && block_of (e, rank, stream, st->pc)->varying;
-  /* A stream that was moved or had a kernel dropped may enter a block in its middle. */
-  gboolean whole =
-      instruction->block != LS_NO_BLOCK && block_of (e, rank, stream, st->pc)->begin == st->pc;
+  /* Blocks are entered at their begin: nothing ends in the middle of one. */
+  LS_ASSERT (instruction->block == LS_NO_BLOCK ||
+             block_of (e, rank, stream, st->pc)->begin == st->pc);
   const LsRankState *state = ls_rank_at (e, rank);
   gboolean drawn = e->work_func && !state->steady;
-  st->pristine = whole && !varying && !drawn && !state->observed;
+  st->pristine = instruction->block != LS_NO_BLOCK && !varying && !drawn && !state->observed;
   st->event = LS_EVENT_NONE;
   begin_kernel (e, rank, stream, st, st->pc);
   LsStreamRef ref = {rank, (guint16) stream};
@@ -431,22 +431,6 @@ void ls_device_start_block (LsEngine *e, guint32 rank, guint stream) {
   st->sm_share = st->hbm_share = LS_USAGE_ONE;
   progress_to (e, rank, stream, e->now_ps);
   end_run (e, rank, stream, run_end (e, rank, stream, st->pc) - st->pc);
-}
-
-void ls_device_drop (LsEngine *e, guint32 rank, guint stream) {
-  LsStream *st = ls_stream_at (e, rank, stream);
-  if (st->sm_share >= 0)
-    progress_to (e, rank, stream, e->now_ps);
-  if (st->event != LS_EVENT_NONE)
-    ls_event_queue_cancel (e->queue, st->event);
-  st->event = LS_EVENT_NONE;
-  guint32 n = st->run_pc - st->pc;
-  if (st->run_pc < run_end (e, rank, stream, st->pc)) {
-    const LsOp *op = &ls_instruction_at (e, rank, stream, st->run_pc)->op;
-    end_kernel (e, rank, stream, st, op, e->now_ps);
-    n++;
-  }
-  end_run (e, rank, stream, n);
 }
 
 void ls_device_resume_block (LsEngine *e, guint32 rank, gint64 start_ps, gint64 end_ps) {

@@ -28,7 +28,6 @@ static void clear_group (gpointer data) {
   g_free (group->counts);
   g_free (group->peers);
   g_free (group->positions);
-  g_free (group->missed);
   ls_rounds_free (group->rounds, group->n);
   g_ptr_array_unref (group->cached);
 }

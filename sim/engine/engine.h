@@ -127,9 +127,6 @@ void ls_engine_halt (LsEngine *engine);
 void ls_engine_set_capacity (LsEngine *engine, guint resource, double per_s);
 /* Speed of a device's SMs as a fraction of nominal (throttling, failure: 0). */
 void ls_engine_set_device_speed (LsEngine *engine, guint device, double fraction);
-/* Drops the running or waiting operation of the stream as if it had ended now; FALSE if there is none.
- * A collective or message is dropped for all its members. */
-gboolean ls_engine_cancel (LsEngine *engine, guint rank, guint stream);
 /* The delay that the stream is in ends now, in good order; FALSE when it is in none. */
 gboolean ls_engine_end_delay (LsEngine *engine, guint rank, guint stream);
 

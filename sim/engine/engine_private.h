@@ -33,7 +33,6 @@ void ls_device_settle (LsEngine *e);
 void ls_device_hold (LsEngine *e, guint32 rank, gint64 sm_held); /* negative: let go */
 /* Brings the progress of all running blocks of the rank but that of `except` up to now. */
 void ls_device_sync_rank (LsEngine *e, guint32 rank, guint except);
-void ls_device_drop (LsEngine *e, guint32 rank, guint stream);
 /* The block that the main stream is at runs alone since `start_ps` and ends at `end_ps`, now or later. */
 void ls_device_resume_block (LsEngine *e, guint32 rank, gint64 start_ps, gint64 end_ps);
 
@@ -61,8 +60,6 @@ void ls_rounds_begin (LsEngine *e, guint32 group);
 void ls_rounds_arrived (LsEngine *e, const LsFlight *flight);
 /* Whether the member is in a collective of messages that has begun. */
 gboolean ls_rounds_has (LsEngine *e, guint32 group, guint32 position);
-/* The collective is over as it stands, for all who are in it. */
-void ls_rounds_drop (LsEngine *e, guint32 group);
 /* The rank for whose message the member waits; LS_NO_RANK: a message stands still. */
 guint32 ls_rounds_explain (LsEngine *e, guint32 group, guint32 position, GString *text);
 void ls_rounds_free (LsRounds *rounds, guint32 n);
@@ -78,7 +75,6 @@ void ls_flights_settle (LsEngine *e);
 void ls_flights_make_way (LsEngine *e, guint32 n_usages, const LsUsage *usages);
 /* No flight is light on the resource (on any: LS_NONE) until another comes. */
 void ls_flights_weigh (LsEngine *e, guint32 resource);
-void ls_flights_drop (LsEngine *e, guint32 group);
 void ls_flights_check (LsEngine *e);
 
 /* activity.c */
@@ -106,8 +102,6 @@ guint32 ls_activity_resume (LsEngine *e, LsCachedTransfer *cached, guint32 group
 void ls_group_arrive (LsEngine *e, guint32 rank, guint stream);
 void ls_group_ended (LsEngine *e, guint32 group);
 LsCachedTransfer *ls_group_transfer (LsEngine *e, guint32 group, guint descriptor);
-/* Drops the collective that the member is in, for all members. */
-void ls_group_drop (LsEngine *e, guint32 group, guint32 position);
 /* A member of a collective of messages is done with it; `done` says what its record needs. */
 void ls_group_member_ended (LsEngine *e, guint32 group, guint32 position, const LsMeeting *meeting,
                             const LsActivity *done);
@@ -117,7 +111,6 @@ void ls_message_issue (LsEngine *e, guint32 rank, guint stream);
 void ls_message_ended (LsEngine *e, guint32 message);
 void ls_copy_issue (LsEngine *e, guint32 rank, guint stream);
 void ls_copy_ended (LsEngine *e, guint32 rank, guint32 stream, guint32 activity);
-void ls_message_drop (LsEngine *e, guint32 rank, guint stream);
 
 /* account.c */
 void ls_account_main_start (LsEngine *e, guint32 rank);

@@ -311,27 +311,6 @@ void ls_flight_event (LsEngine *e, guint32 number) {
   arrive (e, number);
 }
 
-void ls_flights_drop (LsEngine *e, guint32 group) {
-  for (guint32 f = 0; f < e->flights->len; f++) {
-    LsFlight *flight = ls_flight_at (e, f);
-    if (flight->state == LS_FLIGHT_FREE || flight->group != group)
-      continue;
-    LsInt128 work = ls_work_from_units (flight->bytes), left = work;
-    if (flight->state == LS_FLIGHT_LIGHT) {
-      left = light_work (flight, e->now_ps);
-      leave_places (e, flight);
-    } else if (flight->state == LS_FLIGHT_LOADING) {
-      left = ls_load_leave (e, &flight->load);
-    }
-    if (flight->load.event != LS_EVENT_NONE)
-      ls_event_queue_cancel (e->queue, flight->load.event);
-    ls_load_carried (e, flight->n_usages, flight->usages, work - MAX (left, 0));
-    ls_rank_at (e, ls_group_at (e, group)->ranks[flight->from])->sent_bytes -= flight->bytes;
-    flight->state = LS_FLIGHT_FREE;
-    g_array_append_val (e->free_flights, f);
-  }
-}
-
 /* Sums what light flights take, in `taken`, by resource. */
 static gint64 check_flight (LsEngine *e, const LsFlight *flight, LsInt128 *taken) {
   if (flight->state == LS_FLIGHT_FREE)

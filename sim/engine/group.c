@@ -200,11 +200,6 @@ void ls_group_arrive (LsEngine *e, guint32 rank, guint stream) {
   LsSlotEntry slot = ls_executor_slot (e, rank, op);
   LsGroup *group = ls_group_at (e, slot.group);
   st->state = LS_STREAM_MEETING;
-  if (group->missed && group->missed[slot.position] > 0) {
-    group->missed[slot.position]--;
-    ls_executor_complete (e, rank, stream, 1);
-    return;
-  }
   if ((group->arrived > 0 && group->descriptor != descriptor) || group->here[slot.position]) {
     set_fault (e, rank, op, group);
     return;
@@ -232,36 +227,4 @@ void ls_group_arrive (LsEngine *e, guint32 rank, guint stream) {
   group = ls_group_at (e, slot.group);
   if (group->arrived == group->n)
     start_meeting (e, slot.group);
-}
-
-/* The open collective is dropped for all members: those who came go on, those to come find it ended. */
-void ls_group_drop (LsEngine *e, guint32 number, guint32 position) {
-  LsGroup *group = ls_group_at (e, number);
-  if (ls_rounds_has (e, number, position)) {
-    ls_rounds_drop (e, number);
-    return;
-  }
-  if (group->activity != LS_NONE) {
-    LsActivity activity = *ls_activity_at (e, group->activity);
-    ls_activity_drop (e, group->activity);
-    group->activity = LS_NONE;
-    end_meeting (e, number, &activity);
-    return;
-  }
-  if (!group->missed)
-    group->missed = g_new0 (guint32, group->n);
-  group->arrived = 0;
-  group->sequence++;
-  for (guint32 i = 0; i < group->n; i++) {
-    if (!group->here[i]) {
-      group->missed[i]++;
-      continue;
-    }
-    group->here[i] = FALSE;
-    ls_device_hold (e, group->ranks[i],
-                    -ls_group_transfer (e, number, group->descriptor)->transfer->sm_held);
-    ls_account_release (e, group->ranks[i], group->streams[i],
-                        member_op (e, group->ranks[i], group->streams[i]));
-    ls_executor_complete (e, group->ranks[i], group->streams[i], 1);
-  }
 }

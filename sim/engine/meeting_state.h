@@ -18,7 +18,6 @@ typedef struct {
   gint64 sequence;
   guint32 arrived;
   guint16 descriptor;
-  guint32 *missed; /* collectives that were dropped before the member came; NULL: none ever */
   gint64 first_ready_ps, last_ready_ps;
   LsInt128 sum_ready_ps;
   guint32 last_rank, last_member;

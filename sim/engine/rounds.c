@@ -192,22 +192,6 @@ gboolean ls_rounds_has (LsEngine *e, guint32 group, guint32 position) {
   return rounds && rounds->n_open > 0 && !rounds->members[position].ended;
 }
 
-void ls_rounds_drop (LsEngine *e, guint32 number) {
-  const LsGroup *group = ls_group_at (e, number);
-  LsRounds *rounds = group->rounds;
-  if (rounds->event != LS_EVENT_NONE)
-    ls_event_queue_cancel (e->queue, rounds->event);
-  rounds->event = LS_EVENT_NONE;
-  ls_flights_drop (e, number);
-  for (guint32 i = 0; i < group->n; i++) {
-    LsRoundMember *member = &rounds->members[i];
-    for (guint32 k = 0; k < member->window; k++)
-      member->early[k] = (LsEarly){0, 0};
-    if (!member->ended)
-      end_member (e, number, i);
-  }
-}
-
 guint32 ls_rounds_explain (LsEngine *e, guint32 number, guint32 position, GString *text) {
   const LsGroup *group = ls_group_at (e, number);
   const LsRounds *rounds = group->rounds;

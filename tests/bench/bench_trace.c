@@ -1,6 +1,7 @@
 /* The trace: a run recorded at level ops, beside the same run without a trace and beside bare prepared
- * inserts of the rows it wrote (sim/trace/bare.h). Wall times, since a second thread writes; building the
+ * inserts of the rows it wrote (bare_inserts.h). Wall times, since a second thread writes; building the
  * indexes at the end is told apart, in both. */
+#include "bare_inserts.h"
 #include "bench.h"
 #include "bench_scene.h"
 
@@ -8,7 +9,6 @@
 
 #include "base/assert.h"
 #include "cli/recording.h"
-#include "trace/bare.h"
 
 #define RANKS 64
 
@@ -61,8 +61,8 @@ static void measure_once (const char *folder, Measure *measure) {
   bench_scene_clear (&scene);
   record (path, measure);
   gboolean good =
-      ls_trace_bare_insert_rate (path, scratch, (gint64) measure->rows, &measure->bare_rows_per_s,
-                                 &measure->bare_index_s, &error);
+      bench_bare_insert_rate (path, scratch, (gint64) measure->rows, &measure->bare_rows_per_s,
+                              &measure->bare_index_s, &error);
   LS_REQUIRE (good, "%s", error ? error->message : "");
   g_unlink (path);
 }

@@ -116,9 +116,6 @@ static void stop_link (gpointer self, LsEngine *engine) {
 static void restore_link (gpointer self, LsEngine *engine) {
   ls_engine_set_capacity (engine, GPOINTER_TO_UINT (self), 1e10);
 }
-static void cancel_main (gpointer self, LsEngine *engine) {
-  ck_assert (ls_engine_cancel (engine, GPOINTER_TO_UINT (self), 0));
-}
 
 START_TEST (throttling_in_mid_kernel) {
   /* Full speed to 4 us, half to 8 us (2 us of work), full again: 10 us of work end at 12 us. */
@@ -160,36 +157,6 @@ START_TEST (standing_still_for_ever_is_reported) {
   g_autoptr (GError) error = NULL;
   ck_assert (!ls_engine_run (bed->engine, G_MAXINT64, NULL, &error));
   ck_assert_ptr_nonnull (strstr (error->message, "no capacity"));
-}
-END_TEST
-
-START_TEST (cancel_kernel_copy_collective_and_delay) {
-  /* Whatever runs is dropped at 3 us; a kernel of 1 us follows. */
-  for (guint kind = 0; kind < 5; kind++) {
-    LsProgram *programs[2];
-    for (guint i = 0; i < 2; i++) {
-      programs[i] = ls_program_new ("cancel");
-      guint s = ls_program_add_stream (programs[i], "s");
-      LsOp ops[] = {bed_kernel (10 * US, 1, 0), bed_op (LS_OP_COPY, 0, 0),
-                    bed_op (LS_OP_COLLECTIVE, 0, 0), bed_op (LS_OP_DELAY, 0, 0),
-                    bed_op (i ? LS_OP_SEND : LS_OP_RECV, 0, i ? 0 : 1)};
-      ops[3].work_ps = 10 * US;
-      LsOp after = bed_kernel (US, 1, 0);
-      ls_program_add (programs[i], s, &ops[kind]);
-      ls_program_add (programs[i], s, &after);
-      bed_freeze (programs[i]);
-    }
-    g_autoptr (Bed) bed = bed_new (2, 1e10, programs, 2);
-    bed->transfers[0] = (BedTransfer){.bytes = 100000, .sm_held = 0.1, .memory_usage = 1};
-    ls_engine_schedule (bed->engine, 3 * US, 0, cancel_main, GUINT_TO_POINTER (0));
-    if (kind != 2 && kind != 4) /* dropped for all members at once */
-      ls_engine_schedule (bed->engine, 3 * US, 1, cancel_main, GUINT_TO_POINTER (1));
-    bed_run (bed);
-    ck_assert_msg (ls_engine_now_ps (bed->engine) == 4 * US, "kind %u: %" G_GINT64_FORMAT, kind,
-                   ls_engine_now_ps (bed->engine));
-    for (guint i = 0; i < 2; i++)
-      ls_program_unref (programs[i]);
-  }
 }
 END_TEST
 
@@ -300,7 +267,6 @@ int main (void) {
   tcase_add_test (tcase, throttling_in_mid_kernel);
   tcase_add_test (tcase, link_down_and_up_again);
   tcase_add_test (tcase, standing_still_for_ever_is_reported);
-  tcase_add_test (tcase, cancel_kernel_copy_collective_and_delay);
   tcase_add_test (tcase, puts_need_no_receiver);
   tcase_add_test (tcase, mm1_mean_number_in_system);
   tcase_add_test (tcase, timers_by_handle);

@@ -339,44 +339,14 @@ START_TEST (kernel_beside_messages) {
 END_TEST
 
 typedef struct {
-  guint rank, resource;
+  guint resource;
   double per_s;
 } Change;
-
-static void cancel_now (gpointer self, LsEngine *engine) {
-  const Change *change = self;
-  ck_assert (ls_engine_cancel (engine, change->rank, 0));
-}
 
 static void set_now (gpointer self, LsEngine *engine) {
   const Change *change = self;
   ls_engine_set_capacity (engine, change->resource, change->per_s);
 }
-
-START_TEST (cancel_in_the_middle) {
-  /* A ring of 4, dropped in the third of its 6 rounds, at 5.5 us, by one member: all go on then, and the
-   * second collective takes its 12 us. Of the third messages (1 us of latency, 1 us of load, begun at
-   * 4 us) half has moved. */
-  g_autoptr (LsProgram) program = simple_program (0, 2);
-  g_autoptr (Toy) toy = toy_new (4, US);
-  Scene scene;
-  scene_new (&scene, 4, 1e11, &program, 1, toy);
-  g_autoptr (Bed) bed = scene.bed;
-  toy_switch (toy, bed);
-  toy_ring (toy, 100000);
-  toy_finish (toy);
-  Change change = {.rank = 2};
-  ls_engine_schedule (bed->engine, 5 * US + US / 2, 0, cancel_now, &change);
-  bed_run (bed);
-  for (guint i = 0; i < 4; i++) {
-    ck_assert_int_eq (scene.end_ps[i], 5 * US + US / 2 + 12 * US);
-    ck_assert_int_eq (ls_engine_bytes_sent (bed->engine, i), (2 + 6) * 100000);
-    /* the part of a message counts in whole bytes */
-    ck_assert_double_eq_tol (ls_engine_resource_carried (bed->engine, bed->up[i]),
-                             2.5 * 100000 + 6 * 100000, 1.5);
-  }
-}
-END_TEST
 
 START_TEST (link_stands_still_and_comes_back) {
   /* The first message (1 us latency, 1 us of load) has moved half when its link stops for 3 us. */
@@ -475,7 +445,6 @@ int main (void) {
   tcase_add_test (tcase, members_that_come_late);
   tcase_add_test (tcase, next_collective_gathers_while_members_are_left);
   tcase_add_test (tcase, kernel_beside_messages);
-  tcase_add_test (tcase, cancel_in_the_middle);
   tcase_add_test (tcase, link_stands_still_and_comes_back);
   tcase_add_test (tcase, deadlock_names_the_message);
   tcase_add_test (tcase, observers_see_messages);

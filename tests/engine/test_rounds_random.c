@@ -1,5 +1,5 @@
 /* Random small systems of collectives as messages, phases, copies and kernels, with links that change,
- * stop and come back, and collectives that are dropped.
+ * stop and come back.
  *
  * Each is run three times: as drawn; with ranks, resources and groups added in another order; and with
  * an observer of rates, under which no message is light, so that every one goes through the solver. The
@@ -16,8 +16,7 @@
 
 typedef struct {
   gint64 at_ps;
-  guint kind, link; /* 0: check, 1: capacity of a link, 2: cancel */
-  guint rank, stream;
+  guint kind, link; /* 0: check, 1: capacity of a link */
   double per_s;
 } Change;
 
@@ -72,10 +71,8 @@ static void draw_changes (Drawn *drawn, LsRandom *random) {
   guint n = 0;
   while (n < MAX_CHANGES - 1 && ls_random_below (random, 4) != 0) {
     Change change = {.at_ps = (gint64) ls_random_below (random, 3000000),
-                     .kind = (guint) ls_random_below (random, 3),
-                     .link = (guint) ls_random_below (random, 2 * MAX_N + 1),
-                     .rank = (guint) ls_random_below (random, drawn->n),
-                     .stream = (guint) ls_random_below (random, 2)};
+                     .kind = (guint) ls_random_below (random, 2),
+                     .link = (guint) ls_random_below (random, 2 * MAX_N + 1)};
     if (change.kind == 1) {
       gboolean stops = ls_random_below (random, 2) == 0;
       change.per_s = stops ? 0 : 1e10 * (double) (1 + ls_random_below (random, 20));
@@ -157,8 +154,6 @@ static void change_now (gpointer self, LsEngine *engine) {
   const Change *change = timer->change;
   if (change->kind == 1)
     ls_engine_set_capacity (engine, timer->system->link[change->link], change->per_s);
-  else if (change->kind == 2)
-    ls_engine_cancel (engine, timer->system->rank[change->rank], change->stream);
 }
 
 /* Main stream: a kernel, then a collective, some times. Second: collectives of the other group. Third: a copy. */

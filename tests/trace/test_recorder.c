@@ -1,5 +1,4 @@
 /* The recorder: what it writes obeys the laws of the run it saw, and depends on nothing else. */
-#include "trace/bare.h"
 #include "trace/check_sql.h"
 #include "trace/recorder.h"
 #include "trace/synthetic.h"
@@ -401,22 +400,6 @@ START_TEST (size_is_estimated) {
 }
 END_TEST
 
-START_TEST (bare_inserts_take_the_same_rows) {
-  Synthetic run = SYNTHETIC_SMALL;
-  sqlite3_close (record (&run, "a.db", &ops));
-  g_autofree char *recorded = g_build_filename (folder, "a.db", NULL);
-  g_autofree char *scratch = g_build_filename (folder, "b.db", NULL);
-  double rows_per_s = 0, index_s = -1;
-  ck_assert (ls_trace_bare_insert_rate (recorded, scratch, 2000, &rows_per_s, &index_s, NULL));
-  ck_assert_double_gt (rows_per_s, 0);
-  ck_assert_double_ge (index_s, 0);
-  ck_assert (!g_file_test (scratch, G_FILE_TEST_EXISTS));
-  GError *error = NULL;
-  ck_assert (!ls_trace_bare_insert_rate (scratch, scratch, 10, &rows_per_s, NULL, &error));
-  g_clear_error (&error);
-}
-END_TEST
-
 int main (void) {
   Suite *suite = suite_create ("trace/recorder");
   TCase *tests = tcase_create ("recorder");
@@ -434,7 +417,6 @@ int main (void) {
   tcase_add_test (tests, causes_that_come_later_are_filled_in);
   tcase_add_test (tests, messages_have_rows_at_their_level);
   tcase_add_test (tests, summaries_and_values_are_kept);
-  tcase_add_test (tests, bare_inserts_take_the_same_rows);
   tcase_add_test (tests, size_is_estimated);
   suite_add_tcase (suite, tests);
   SRunner *runner = srunner_create (suite);

@@ -1,5 +1,5 @@
-/* Inserting the rows of a trace by SQLite alone. See bare.h. */
-#include "trace/bare.h"
+/* Inserting the rows of a trace by SQLite alone. See bare_inserts.h. */
+#include "bare_inserts.h"
 
 #include "base/error.h"
 #include "trace/database.h"
@@ -70,8 +70,8 @@ static gboolean build_indexes (sqlite3 *db, double *index_s, GError **error) {
   return TRUE;
 }
 
-gboolean ls_trace_bare_insert_rate (const char *recorded, const char *scratch, gint64 n_rows,
-                                    double *rows_per_s, double *index_s, GError **error) {
+gboolean bench_bare_insert_rate (const char *recorded, const char *scratch, gint64 n_rows,
+                                 double *rows_per_s, double *index_s, GError **error) {
   gint64 n_read = MIN (n_rows, MOST_ROWS);
   g_autofree LsCell *cells = read_rows (recorded, &n_read, error);
   if (cells == NULL)

@@ -12,5 +12,5 @@
 /* Inserts up to *n_rows event rows of `recorded`, again and again until there are *n_rows, into the new
  * file `scratch` (removed afterwards). By the wall clock: `rows_per_s` of the inserts alone, and seconds
  * of the indexes (index_s, may be NULL: not built). LS_ERROR_IO. */
-gboolean ls_trace_bare_insert_rate (const char *recorded, const char *scratch, gint64 n_rows,
-                                    double *rows_per_s, double *index_s, GError **error);
+gboolean bench_bare_insert_rate (const char *recorded, const char *scratch, gint64 n_rows,
+                                 double *rows_per_s, double *index_s, GError **error);
