@@ -2,7 +2,7 @@
  * The main function of a test program, and how long its random tests run.
  *
  * LS_TEST_SCALE in the environment multiplies the number of random draws (sanitizer builds run a
- * tenth); LS_TEST_MAIN ("name", add) runs the suite that add (TCase *) fills.
+ * tenth), LS_TEST_SEED moves where their streams start; LS_TEST_MAIN ("name", add) runs the suite that add (TCase *) fills.
  */
 #pragma once
 
@@ -14,6 +14,13 @@ static inline guint test_scaled (guint draws) {
   double scale = text != NULL ? g_ascii_strtod (text, NULL) : 1;
 
   return (guint) MAX (1, draws * scale);
+}
+
+/* Added to the seeds of random tests: 0, or what a longer search asks for. */
+static inline guint64 test_seed (void) {
+  const char *text = g_getenv ("LS_TEST_SEED");
+
+  return text != NULL ? g_ascii_strtoull (text, NULL, 10) : 0;
 }
 
 /* The step through a complete list of cases: 1, and some 1 / LS_TEST_SCALE (odd) where that is below 1. */

@@ -283,11 +283,14 @@ static LsLearning *replay (LsCli *cli, const Lesson *lesson, const char *path, G
   if (price != NULL)
     ls_learning_set_price (learning, g_ascii_strtod (price, NULL));
   progress = ls_progress_new (cli, "learning");
+  ls_ensemble_set_stop (ls_learning_ensemble (learning), ls_interrupt_flag ());
   if (!ls_update_reader_run (reader, &ls_ensemble_sink, ls_learning_ensemble (learning),
                              on_progress, progress, ls_interrupt_flag (), error))
     return NULL;
-  ls_learning_finish (learning);
-  return g_steal_pointer (&learning);
+  if (ls_learning_finish (learning))
+    return g_steal_pointer (&learning);
+  g_set_error (error, LS_ERROR, LS_ERROR_INTERRUPTED, "%s: interrupted; nothing is written", path);
+  return NULL;
 }
 
 static gboolean write_csv (LsCli *cli, const GPtrArray *learnings, GError **error) {

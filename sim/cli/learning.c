@@ -122,8 +122,8 @@ LsEnsemble *ls_learning_ensemble (LsLearning *learning) {
   return learning->ensemble;
 }
 
-void ls_learning_finish (LsLearning *learning) {
-  ls_ensemble_finish (learning->ensemble);
+gboolean ls_learning_finish (LsLearning *learning) {
+  return ls_ensemble_finish (learning->ensemble);
 }
 
 /* --- text ----------------------------------------------------------------------------------- */

@@ -38,7 +38,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsLearning, ls_learning_free)
 /* What the run costs per second of simulated time: a column of money beside that of time. 0: none. */
 void ls_learning_set_price (LsLearning *learning, double usd_per_s);
 LsEnsemble *ls_learning_ensemble (LsLearning *learning);
-void ls_learning_finish (LsLearning *learning);
+/* FALSE: it was stopped (ls_ensemble_set_stop), and has no results. */
+gboolean ls_learning_finish (LsLearning *learning);
 
 /* The best rate's measurements and what they come to, for people. */
 void ls_learning_text (const LsLearning *learning, GString *out);

@@ -13,10 +13,11 @@
 struct LsEnsemble {
   guint n_rates, n_replications, n_threads;
   double *rates;
-  LsLearner **learners; /* [rate][replication] */
-  GArray *records;      /* LsUpdateRecord; `members` is an offset into `members` */
-  GArray *members;      /* guint32 */
-  gint next;            /* the next learner to go through a block */
+  LsLearner **learners;      /* [rate][replication] */
+  GArray *records;           /* LsUpdateRecord; `members` is an offset into `members` */
+  GArray *members;           /* guint32 */
+  gint next;                 /* the next learner to go through a block */
+  const volatile gint *stop; /* NULL: nobody stops it */
 };
 
 LsEnsemble *ls_ensemble_new (const LsLearnSettings *settings, const LsLearnTask *task,
@@ -59,8 +60,12 @@ void ls_ensemble_free (LsEnsemble *e) {
 
 /* --- blocks --------------------------------------------------------------------------------- */
 
+static gboolean is_stopped (const LsEnsemble *e) {
+  return e->stop != NULL && *e->stop != 0;
+}
+
 static void run_block (LsEnsemble *e, LsLearner *learner) {
-  for (guint i = 0; i < e->records->len; i++) {
+  for (guint i = 0; i < e->records->len && !is_stopped (e); i++) {
     LsUpdateRecord record = g_array_index (e->records, LsUpdateRecord, i);
 
     if (record.members != NULL)
@@ -115,10 +120,15 @@ static void on_update (gpointer self, const LsUpdateRecord *record) {
 
 const LsUpdateSink ls_ensemble_sink = {.update = on_update};
 
-void ls_ensemble_finish (LsEnsemble *e) {
+void ls_ensemble_set_stop (LsEnsemble *e, const volatile gint *stop) {
+  e->stop = stop;
+}
+
+gboolean ls_ensemble_finish (LsEnsemble *e) {
   flush (e);
-  for (guint i = 0; i < e->n_rates * e->n_replications; i++)
+  for (guint i = 0; i < e->n_rates * e->n_replications && !is_stopped (e); i++)
     ls_learner_finish (e->learners[i]);
+  return !is_stopped (e);
 }
 
 /* --- results -------------------------------------------------------------------------------- */

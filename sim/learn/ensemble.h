@@ -28,8 +28,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsEnsemble, ls_ensemble_free)
 
 /* The ensemble as a listener, `self` being the LsEnsemble. */
 extern const LsUpdateSink ls_ensemble_sink;
-/* After the last record: what is gathered is learned, and measured. Once. */
-void ls_ensemble_finish (LsEnsemble *ensemble);
+/* Ends what is under way when *stop becomes non-zero, in the middle of a block too; the ensemble has no results then. */
+void ls_ensemble_set_stop (LsEnsemble *ensemble, const volatile gint *stop);
+/* After the last record: what is gathered is learned, and measured. Once. FALSE: it was stopped. */
+gboolean ls_ensemble_finish (LsEnsemble *ensemble);
 
 guint ls_ensemble_n_rates (const LsEnsemble *ensemble);
 guint ls_ensemble_n_replications (const LsEnsemble *ensemble);

@@ -111,6 +111,30 @@ for command in query explain; do
 done
 rm nobody.db
 
+# Learning, while it makes its learners (which ends it at once) and while they learn: nothing is written, nor left in part.
+cat >learn.yaml <<'YAML'
+workload: {model: {kind: timed, compute: {dist: exponential, mean: 1 s}, parameters: 0}, update: {policy: async}, batch: {per_worker: 4}, stop: {time: 200 s}}
+learn: {problem: softmax, data: {kind: synthetic, rows: 2000, features: 20}, optimizer: {kind: sgd, lr: 0.1}, evaluate: 10}
+YAML
+echo "cluster: {nodes: 1, node: dgx-h100}" | cat - learn.yaml >alone.yaml
+run 0 run alone.yaml -o alone.db -q
+for after in 0.1 1; do
+  "$LOCKSTEP" learn alone.db --replications 3000 --csv learnt.csv -q >out 2>err &
+  pid=$!
+  sleep $after
+  kill -INT $pid
+  status=0
+  wait $pid || status=$?
+  [ $status -eq 130 ] || fail "an interrupted learn exits with $status"
+  for left in learnt.csv*; do
+    [ ! -e "$left" ] || fail "left behind: $left"
+  done
+done
+stopped INT taught.db alone.yaml --set workload.stop.time=100000s -o taught.db
+interrupted taught.db
+run 0 query taught.db "SELECT count(*) > 0 AS some FROM metric" --format csv
+[ "$(sed -n 2p out)" = 1 ] || fail "nothing of what was learned is in the database"
+
 # A campaign of as many events as are allowed, in the middle of a replication.
 cat >years.yaml <<'YAML'
 cluster: {storage: {read: 10 GB/s, write: 5 GB/s, latency: 1 ms, fabric: compute}}

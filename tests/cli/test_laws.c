@@ -145,7 +145,7 @@ static Layout draw_alone (LsRandom *random) {
 }
 
 static void stream_of (LsRandom *random) {
-  ls_random_init (random, 3, "laws", 0);
+  ls_random_init (random, 3 + test_seed (), "laws", 0);
 }
 
 #define EACH(draw_one) \

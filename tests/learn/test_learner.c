@@ -246,8 +246,7 @@ END_TEST
 
 /* --- ensembles ------------------------------------------------------------------------------ */
 
-static LsEnsemble *ensemble_of (const Lesson *lesson, guint threads) {
-  LsEnsemble *e = ls_ensemble_new (lesson->settings, lesson->task, 3, 1, 5, threads, NULL);
+static void feed (LsEnsemble *e) {
   /* A log with sets, long enough for several blocks. */
   static const guint32 members[] = {0, 1, 2};
   gint64 gradient = 0;
@@ -278,9 +277,32 @@ static LsEnsemble *ensemble_of (const Lesson *lesson, guint threads) {
                                  .t_ps = round};
     ls_ensemble_sink.update (e, &mean);
   }
-  ls_ensemble_finish (e);
+}
+
+static LsEnsemble *ensemble_of (const Lesson *lesson, guint threads) {
+  LsEnsemble *e = ls_ensemble_new (lesson->settings, lesson->task, 3, 1, 5, threads, NULL);
+
+  feed (e);
+  ck_assert (ls_ensemble_finish (e));
   return e;
 }
+
+/* A stop in the middle: the blocks that are left are not learned, nothing is measured at the end, and finish says so. */
+START_TEST (a_stopped_ensemble_learns_no_further) {
+  g_auto (Lesson) lesson = {0};
+  gint stop = 1;
+
+  lesson_init (&lesson, "learn: {problem: {kind: quadratic, dimension: 3, noise: 1}, replications: "
+                        "4, evaluate: 1000}");
+  g_autoptr (LsEnsemble) e = ls_ensemble_new (lesson.settings, lesson.task, 3, 1, 5, 2, NULL);
+  const guint before = ls_learner_n_rows (ls_ensemble_learner (e, 0, 3));
+
+  ls_ensemble_set_stop (e, &stop);
+  feed (e);
+  ck_assert (!ls_ensemble_finish (e));
+  ck_assert_uint_eq (ls_learner_n_rows (ls_ensemble_learner (e, 0, 3)), before);
+}
+END_TEST
 
 START_TEST (ensembles_give_the_same_bits_at_any_number_of_threads) {
   g_auto (Lesson) lesson = {0};
@@ -381,6 +403,7 @@ static void add_tests (TCase *tcase) {
   tcase_add_test_raise_signal (tcase, a_dropped_gradient_that_is_applied_aborts, SIGABRT);
   tcase_add_test_raise_signal (tcase, a_version_that_is_skipped_aborts, SIGABRT);
   tcase_add_test_raise_signal (tcase, a_gradient_that_was_never_taken_aborts, SIGABRT);
+  tcase_add_test (tcase, a_stopped_ensemble_learns_no_further);
   tcase_add_test (tcase, ensembles_give_the_same_bits_at_any_number_of_threads);
   tcase_add_test (tcase, bands_are_students);
   tcase_add_test (tcase, knobs_out_of_range_and_without_effect_are_told);

@@ -518,9 +518,9 @@ START_TEST (random_layouts_run_and_fold_exactly)
 
   for (guint64 seed = 0; seed < test_scaled (24); seed++) {
     LsRandom random;
-    FoldCase test = fold_random (seed);
+    FoldCase test = fold_random (test_seed () + seed);
 
-    ls_random_init (&random, seed, "experts", 0);
+    ls_random_init (&random, test_seed () + seed, "experts", 0);
     test.new_model = small_model;
     test.tensor = sizes[ls_random_below (&random, 3)];
     test.data = sizes[ls_random_below (&random, 4)];

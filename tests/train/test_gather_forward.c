@@ -239,7 +239,8 @@ END_TEST
 
 START_TEST (folded_and_traced_runs_are_the_same) {
   for (guint64 seed = 0; seed < test_scaled (16); seed++) {
-    FoldCase test = seed % 4 == 3 ? fold_random_axes (seed + 300) : fold_random (seed + 300);
+    const guint64 drawn = test_seed () + seed + 300;
+    FoldCase test = seed % 4 == 3 ? fold_random_axes (drawn) : fold_random (drawn);
     test.zero = 1 + (int) (seed % 2);
     test.overlap = test.overlap_gather = TRUE;
     test.data = MAX (test.data, 2u);
