@@ -177,6 +177,8 @@ gint64 ls_kernel_host_ps (const LsKernelCost *cost, const LsSoftware *software) 
   if (software->cuda_graphs)
     return 0;
   /* A sum behind a split product costs what the driver takes and nothing of the framework. */
-  const double each_s = software->host_launch_s.value, driver_s = MIN (DRIVER_LAUNCH_S, each_s);
+  const double speedup = software->speedup > 0 ? software->speedup : 1;
+  const double each_s = software->host_launch_s.value,
+               driver_s = MIN (DRIVER_LAUNCH_S / speedup, each_s);
   return ls_time_ps_from_s_checked (each_s * (cost->kernels - cost->sums) + driver_s * cost->sums);
 }

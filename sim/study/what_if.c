@@ -147,6 +147,7 @@ static const LsSoftware *scaled_software (LsWhatIf *w, const LsSoftware *row) {
                         &software->zero_piece_s};
   for (guint i = 0; i < G_N_ELEMENTS (times); i++)
     times[i]->value /= w->speedup[LS_KNOB_SOFTWARE];
+  software->speedup = (row->speedup > 0 ? row->speedup : 1) * w->speedup[LS_KNOB_SOFTWARE];
   g_ptr_array_add (w->owned, software);
   g_hash_table_insert (w->of_software, (gpointer) row, software);
   return software;
