@@ -246,10 +246,11 @@ START_TEST (wider_layers) {
 }
 END_TEST
 
-/* 15: longer sequences. */
+/* 15: longer sequences, without contention. With it a longer kernel can set gathers and reductions apart that met on the
+ * adapters before: 8 layers of 1,024 under ZeRO 3 with overlap, 2 x 4 H100, 256 tokens: 16.7 ms, and 512: 16.4. */
 START_TEST (longer_sequences) {
-  EACH (draw) {
-    Layout x = draw (&random), y = x;
+  EACH (draw_alone) {
+    Layout x = draw_alone (&random), y = x;
     y.seq *= 2;
     not_faster (step_with (&x, no_launches), step_with (&y, no_launches), &y, "longer sequences");
   }
