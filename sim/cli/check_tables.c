@@ -8,6 +8,7 @@
 #include "train/expert_load.h"
 #include "train/recompute.h"
 #include "train/traffic.h"
+
 /* What a traffic job does. */
 static void traffic_card (GString *out, const LsScenario *scenario, const LsWorkload *w) {
   const LsTraffic *traffic = w->traffic;
@@ -80,6 +81,28 @@ static void lora_card (GString *out, const LsWorkload *w) {
   g_string_append (out, "; all others are frozen\n");
 }
 
+/* "16 x h100-sxm-80gb", and of a mixed cluster each kind in the order of its nodes: "8 x a, 16 x b". */
+static char *gpus_text (const LsCluster *cluster) {
+  const guint n = ls_cluster_n_gpus (cluster);
+  GString *out = g_string_new (NULL);
+  guint from = 0;
+
+  for (guint node = 1; node <= ls_cluster_n_nodes (cluster); node++) {
+    const guint to =
+        node < ls_cluster_n_nodes (cluster) ? ls_cluster_node_first_gpu (cluster, node) : n;
+
+    if (to == from || (to < n && g_str_equal (ls_cluster_gpu (cluster, to)->name,
+                                              ls_cluster_gpu (cluster, from)->name)))
+      continue;
+    g_autofree char *count = ls_quantity_format_grouped (to - from);
+
+    g_string_append_printf (out, "%s%s x %s", out->len > 0 ? ", " : "", count,
+                            ls_cluster_gpu (cluster, from)->name);
+    from = to;
+  }
+  return g_string_free (out, FALSE);
+}
+
 void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
   const LsAccelerator *gpu = ls_cluster_gpu (scenario->cluster, 0);
@@ -101,11 +124,11 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
                              ls_layout_size (&w->layout, LS_AXIS_EXPERT_DATA))
           : g_strdup ("");
   g_autofree char *recompute = ls_recompute_text (&w->recompute);
-  g_autofree char *gpus = ls_quantity_format_grouped (ls_cluster_n_gpus (scenario->cluster));
+  g_autofree char *gpus = gpus_text (scenario->cluster);
   g_autofree char *ranks = ls_quantity_format_counted (w->layout.ranks, "rank");
   g_autofree char *samples = ls_quantity_format_counted (w->global_batch, "sample");
 
-  g_string_append_printf (out, "cluster   %s x %s in %s\n", gpus, gpu->name, nodes);
+  g_string_append_printf (out, "cluster   %s in %s\n", gpus, nodes);
   if (gpu->clock > 0)
     g_string_append_printf (out, "          capped at %.0f W each: %.1f %% of their clock\n",
                             gpu->tdp_w, 100 * gpu->clock);

@@ -482,7 +482,11 @@ const LsCommand ls_command_run = {
                    "`lockstep query`.\nA scenario that "
                    "does not fit in memory is simulated as if it did; the summary says so and the "
                    "exit status is 3. Ctrl-C closes "
-                   "the trace in good order.",
+                   "the trace in good order.\nNo figure depends on what is recorded, but for "
+                   "`events` of --json, the events "
+                   "that the simulation took: kernels that nobody records one by one may be one "
+                   "event. `operations` and "
+                   "all else are the same.",
     .examples = "a shipped scenario on one node\tlockstep run topologies/dgx-h100.yaml "
                 "workloads/llama2-7b-zero3.yaml\n"
                 "another layout, no trace, for a script\tlockstep run mine.yaml --set "

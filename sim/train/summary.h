@@ -77,6 +77,7 @@ struct LsSummary {
   double communication_bytes_per_gpu;
   LsSlowdown stragglers;  /* known with stragglers only, when ls_summary_compare() was called */
   GPtrArray *bottlenecks; /* of LsBottleneck, the first ones; of the job's transfers or all */
+  /* What the simulation took (fewer where nobody records single kernels), and what it simulated */
   guint64 events, operations;
   double wall_s;
   GPtrArray *warnings; /* of char * */

@@ -282,4 +282,13 @@ find "$SOURCE_DIR/workloads" -name '*.yaml' | while read -r file; do
   head -n 12 "$file" | grep -qE "lockstep (run|check) .*(topologies|workloads)/" || echo "$file" >>alone
 done
 [ ! -s alone ] || fail "no word on what goes in front of $(cat alone)"
+
+# A mixed cluster: each kind with its count, not all as the first.
+cat >mixed.yaml <<'YAML'
+lockstep: 1
+cluster: {groups: {a: {nodes: 130, node: dgx-a100}, h: {nodes: 2, node: dgx-h100}}, fabric: single-switch}
+workload: {placement: "a[0-129], h[0-1]", model: gpt2-small, batch: {global: 1056, micro: 1}}
+YAML
+run 0 check mixed.yaml
+says out "cluster   1,040 x a100-sxm-80gb, 16 x h100-sxm-80gb in 132 nodes"
 finish

@@ -70,6 +70,15 @@ assert s["trace"].endswith ("json.db") and s["warnings"] == []
 PY
 fi
 
+# What is recorded changes no figure but how many events the simulation took.
+figures() { sed -E 's/"(events|wall_s|trace|trace_bytes)": [^,}]*,? ?//g' out; }
+figures >recorded
+for level in none steps messages; do
+  run 0 run tiny.yaml --json --trace $level -o level.db --force
+  figures >other
+  cmp -s recorded other || fail "with --trace $level: $(diff recorded other | head -n 4)"
+done
+
 # Prices: two GPUs at 2 USD/h are 4 USD/h, a step its share of that, and two steps are all.
 run 0 run tiny.yaml --trace messages --set 'cost.gpu.main=2 USD/h' --json
 if command -v python3 >/dev/null; then
