@@ -142,3 +142,43 @@ GPtrArray *outcome_values (const LsConfigKey *key) {
     add_words (values, key);
   return values;
 }
+
+gboolean outcome_is_refused (const LsScenario *scenario) {
+  return ls_config_errors_any (scenario->errors);
+}
+
+char *outcome_path (const LsConfigKey *key, const char *const *parts,
+                    const char *const (*stars)[2]) {
+  g_autoptr (GString) path = g_string_new (key->path);
+  gboolean wanted = FALSE;
+
+  for (; *parts != NULL; parts++)
+    wanted = wanted || g_str_has_prefix (key->path, *parts);
+  for (; (*stars)[0] != NULL; stars++)
+    g_string_replace (path, (*stars)[0], (*stars)[1], 1);
+  return wanted && strchr (path->str, '*') == NULL ? g_string_free (g_steal_pointer (&path), FALSE)
+                                                   : NULL;
+}
+
+gboolean outcome_is_heard (OutcomeFunc outcome, const char *base, const char *before,
+                           const char *path, const GPtrArray *values) {
+  gboolean legal = FALSE;
+
+  for (guint i = 0; i < values->len; i++) {
+    g_autofree char *setting = g_strdup_printf ("%s=%s", path, (char *) values->pdata[i]);
+    g_autofree char *after = outcome (base, setting);
+
+    if (after != NULL && strcmp (after, before) != 0)
+      return TRUE;
+    legal = legal || after != NULL;
+  }
+  return !legal;
+}
+
+gboolean outcome_may_be_silent (const OutcomeInert *inert, const char *base, const char *path) {
+  for (; inert->path != NULL; inert++)
+    if (g_str_equal (inert->path, path) &&
+        (inert->base == NULL || base == NULL || g_str_equal (inert->base, base)))
+      return TRUE;
+  return FALSE;
+}

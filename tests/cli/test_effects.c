@@ -13,6 +13,13 @@
 
 static const char *const bases[] = {"dense", "zero3", "moe", "context", "async", "traffic"};
 
+static const char *const parts[] = {"workload.", "cluster.", "faults.stragglers.", NULL};
+static const char *const stars[][2] = {{"groups.*", "groups.main"},
+                                       {"fabrics.*", "fabrics.compute"},
+                                       {"nics.*", "nics.compute"},
+                                       {"stragglers.*", "stragglers.slow"},
+                                       {NULL, NULL}};
+
 /* What a scenario says and answers; NULL: it is refused. */
 static char *outcome (const char *base, const char *setting) {
   g_autoptr (LsScenario) scenario = outcome_scenario (base, setting);
@@ -21,45 +28,8 @@ static char *outcome (const char *base, const char *setting) {
   return answer != NULL ? g_strconcat (said, answer, NULL) : NULL;
 }
 
-/* Names in place of stars, as the scenarios have them; NULL: of a key that is not looked at. */
-static char *path_of (const LsConfigKey *key) {
-  static const char *const parts[] = {"workload.", "cluster.", "faults.stragglers."};
-  static const char *const stars[][2] = {{"groups.*", "groups.main"},
-                                         {"fabrics.*", "fabrics.compute"},
-                                         {"nics.*", "nics.compute"},
-                                         {"stragglers.*", "stragglers.slow"}};
-  g_autoptr (GString) path = g_string_new (key->path);
-  gboolean wanted = FALSE;
-
-  for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
-    wanted = wanted || g_str_has_prefix (key->path, parts[i]);
-  for (guint i = 0; i < G_N_ELEMENTS (stars); i++)
-    g_string_replace (path, stars[i][0], stars[i][1], 1);
-  if (!wanted || strchr (path->str, '*') != NULL)
-    return NULL;
-  return g_string_free (g_steal_pointer (&path), FALSE);
-}
-
-/* Is one of the values told or felt, where one is legal at all? */
-static gboolean is_heard (const char *base, const char *before, const char *path,
-                          const GPtrArray *values) {
-  gboolean legal = FALSE;
-
-  for (guint i = 0; i < values->len; i++) {
-    g_autofree char *setting = g_strdup_printf ("%s=%s", path, (char *) values->pdata[i]);
-    g_autofree char *after = outcome (base, setting);
-
-    if (after != NULL && strcmp (after, before) != 0)
-      return TRUE;
-    legal = legal || after != NULL;
-  }
-  return !legal;
-}
-
 /* Why a key may be silent where it is legal. NULL: anywhere; cluster keys describe machines and must be heard somewhere only. */
-static const struct {
-  const char *base, *path, *why;
-} inert[] = {
+static const OutcomeInert inert[] = {
     {NULL, "cluster.fabrics.compute.kind", "other kinds need more keys"},
     {NULL, "cluster.groups.main.node.host.cores", "no loader here needs a core's whole time"},
     {NULL, "cluster.groups.main.node.host.count", "of racks"},
@@ -79,15 +49,8 @@ static const struct {
     {"moe", "workload.parallel.data", "only what is given is legal"},
     {"context", "workload.model.causal", "only what is given is legal"},
     {"context", "workload.zero.bucket", "adapters fill no bucket"},
+    {NULL, NULL, NULL},
 };
-
-static gboolean may_be_silent (const char *base, const char *path) {
-  for (guint i = 0; i < G_N_ELEMENTS (inert); i++)
-    if (g_str_equal (inert[i].path, path) &&
-        (inert[i].base == NULL || base == NULL || g_str_equal (inert[i].base, base)))
-      return TRUE;
-  return FALSE;
-}
 
 START_TEST (no_key_is_ignored_in_silence) {
   g_autoptr (LsConfigSchema) schema = ls_scenario_schema ();
@@ -101,23 +64,23 @@ START_TEST (no_key_is_ignored_in_silence) {
     ck_assert_msg (before != NULL, "%s is refused", bases[b]);
     for (guint i = 0; i < ls_config_schema_size (schema); i++) {
       const LsConfigKey *key = ls_config_schema_row (schema, i);
-      g_autofree char *path = path_of (key);
+      g_autofree char *path = outcome_path (key, parts, stars);
       g_autoptr (GPtrArray) values = outcome_values (key);
 
       if (path == NULL || values->len == 0)
         continue;
       keys++;
-      if (is_heard (bases[b], before, path, values))
+      if (outcome_is_heard (outcome, bases[b], before, path, values))
         continue;
       silent_in[i]++;
-      if (!g_str_has_prefix (path, "cluster.") && !may_be_silent (bases[b], path))
+      if (!g_str_has_prefix (path, "cluster.") && !outcome_may_be_silent (inert, bases[b], path))
         g_string_append_printf (silent, "%s in %s\n", path, bases[b]);
     }
   }
   for (guint i = 0; i < ls_config_schema_size (schema); i++)
     if (silent_in[i] == G_N_ELEMENTS (bases)) {
-      g_autofree char *path = path_of (ls_config_schema_row (schema, i));
-      if (!may_be_silent (NULL, path))
+      g_autofree char *path = outcome_path (ls_config_schema_row (schema, i), parts, stars);
+      if (!outcome_may_be_silent (inert, NULL, path))
         g_string_append_printf (silent, "%s everywhere\n", path);
     }
   ck_assert_str_eq (silent->str, "");
