@@ -51,6 +51,11 @@
   "_micro_pipeline_tp, which cuts all-gathers before and reduce-scatters behind products in " \
   "pieces beside them"
 
+/* DeepSpeed's own pipeline (deepspeed/runtime/pipe/p2p.py @077e674) sends and receives without. */
+#define P2P                                                                                 \
+  "megatron/p2p_communication.py @178beeb: \"To protect against race condition when using " \
+  "batch_isend_irecv()\", synchronize ()"
+
 /* Of Megatron-LM since v1.1.5, by hand. */
 #define MEGATRON_FUSIONS                                                                       \
   .attention = LS_ATTENTION_FUSED_SOFTMAX, .fused_bias_gelu = TRUE, .fused_dropout_add = TRUE, \
@@ -87,7 +92,9 @@ static const LsSoftware generations[] = {
      .host_launch_s = ASSUMED (7e-6, LAUNCH),
      .host_step_s = ASSUMED (5e-3, STEP),
      MEGATRON_FUSIONS,
-     .source = "Narayanan et al. SC21, section 4.2: fused bias-gelu, bias-dropout-add and softmax"},
+     .messages_synchronize = TRUE,
+     .source =
+         "Narayanan et al. SC21, section 4.2: fused bias-gelu, bias-dropout-add and softmax; " P2P},
     {.name = "megatron-2022",
      .aliases = "megatron-lm-2022",
      .title = "Megatron-LM of 2022 (Korthikanti et al.)",
@@ -97,7 +104,8 @@ static const LsSoftware generations[] = {
      .host_step_s = ASSUMED (5e-3, STEP),
      MEGATRON_FUSIONS,
      .fused_weight_gradient = TRUE,
-     .source = "Megatron-LM v3.0 (gradient accumulation fusion)"},
+     .messages_synchronize = TRUE,
+     .source = "Megatron-LM v3.0 (gradient accumulation fusion); " P2P},
     {.name = "deepspeed-2021",
      .aliases = "deepspeed-zero3-2021",
      .title = "Megatron-LM of 2021 under DeepSpeed ZeRO-3",
@@ -126,7 +134,10 @@ static const LsSoftware generations[] = {
      .host_step_s = FITTED (0, VTRAIN_STEP),
      MEGATRON_FUSIONS,
      .deepspeed_copies = TRUE,
-     .source = "bigscience-workshop/Megatron-DeepSpeed: Megatron-LM v2.4 under DeepSpeed"},
+     .launch_by_list = TRUE,
+     .source = "bigscience-workshop/Megatron-DeepSpeed: Megatron-LM v2.4 under DeepSpeed; its "
+               "launches, list by list, as in "
+               "vTrain's rows, sums over one profiled layer (docs/validation.md)"},
     {.name = "megatron-deepspeed-bigscience",
      .aliases = "",
      .title = "Megatron-DeepSpeed of February 2022 on Jean Zay, every launch waited for",
@@ -628,6 +639,8 @@ gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact) {
                {"compiled", software->compiled},
                {"cuda_graphs", software->cuda_graphs},
                {"expert_sync", software->expert_sync},
+               {"messages_synchronize", software->messages_synchronize},
+               {"launch_by_list", software->launch_by_list},
                {"serial_launches", software->serial_launches}};
   /* What a row assumes says so in its source. */
   const gboolean assumed = g_str_has_prefix (software->source, "assumed: ");

@@ -142,6 +142,11 @@ typedef struct {
   LsLayerGraphs layer_graphs;
   /* The host reads the number of tokens of each expert once per layer, forward, and waits for it (train/launch_program.h). */
   gboolean expert_sync;
+  /* Every message between stages ends in torch.cuda.synchronize(): the host's lead is gone (train/launch_program.h). */
+  gboolean messages_synchronize;
+  /* host_launch_s was fitted on times that are sums over layers' lists, each by itself: what lead one leaves to the next is
+   * in it. */
+  gboolean launch_by_list;
   gboolean serial_launches; /* every launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1) */
   const char *source;       /* of the flags */
 } LsSoftware;

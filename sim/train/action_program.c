@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "train/action_loops.h"
 #include "train/input_program.h"
+#include "train/launch_program.h"
 #include "train/layer_program.h"
 #include "train/pair_program.h"
 #include "train/reduce_program.h"
@@ -194,6 +195,7 @@ static void begin_forward (Writer *w, guint part, LsLabel microbatch) {
   if (own->from == NOBODY)
     ls_input_await_label (builder, sample);
   w->begun = ls_builder_point (builder, "forward");
+  ls_launch_message (builder, w->begun);
   if (is_remote (own->from)) {
     LS_REQUIRE (own->before != NULL, "part %u receives from nobody", part);
     ls_layers_gather_boundary (builder, own->before->boundary_gather_bytes, LS_PHASE_FORWARD);
@@ -223,6 +225,8 @@ static LsMark backward (Writer *w, LsActionKind kind, guint part, LsLabel microb
   if (kind != LS_ACTION_INPUT)
     ls_reduce_begin_section (builder, last);
   w->begun = ls_builder_point (builder, kind == LS_ACTION_WEIGHT ? "weights" : "backward");
+  if (kind != LS_ACTION_WEIGHT)
+    ls_launch_message (builder, w->begun);
   if (kind != LS_ACTION_WEIGHT && is_remote (own->to))
     ls_layers_gather_boundary (builder, own->stage->boundary_gather_bytes, LS_PHASE_BACKWARD);
   ls_layers_backward (builder);

@@ -10,6 +10,7 @@
 #include "train/gather_forward.h"
 #include "train/gather_program.h"
 #include "train/input_program.h"
+#include "train/launch_program.h"
 #include "train/reduce_program.h"
 
 static const char *const role_names[LS_N_ROLES] = {
@@ -34,6 +35,7 @@ LsBuilder *ls_builder_new (const LsProgramSpec *spec, LsTables *tables, const ch
   builder->chunks = ls_chunks_new (spec->stage, &spec->workload->recompute);
   builder->current = builder->chunks;
   builder->backward = LS_ACTION_BACKWARD;
+  builder->host_clock = ls_launch_needs_clock (builder);
   builder->reduce = ls_reduce_state_new ();
   builder->gather = ls_gather_state_new ();
   builder->forward = ls_gather_forward_new ();
@@ -200,6 +202,18 @@ void ls_builder_delay (LsBuilder *builder, const char *name, gint64 ps, LsPart p
   op.part = (guint8) part;
   op.work_ps = ps;
   ls_builder_add (builder, LS_ROLE_COMPUTE, &op);
+}
+
+void ls_builder_host (LsBuilder *builder, const char *name, gint64 ps) {
+  LsOp op = ls_builder_memory (builder, name);
+
+  if (ps <= 0)
+    return;
+  op.kind = LS_OP_DELAY;
+  op.trace_kind = LS_KIND_DELAY;
+  op.part = LS_PART_OTHER;
+  op.work_ps = ps;
+  ls_builder_wait (builder, ls_builder_add (builder, LS_ROLE_HOST, &op));
 }
 
 LsOp ls_builder_kernel (LsBuilder *builder, const char *name, LsKind kind, LsPhaseName phase,

@@ -30,6 +30,7 @@
   X (RELEASE, "release")            /* frees what was gathered, one operation per gather */  \
   X (STORAGE, "storage")            /* reads samples */                                      \
   X (LOADER, "loader")              /* host threads that decode them */                      \
+  X (HOST, "host")                  /* launches of kernels (launch_program.h) */             \
   X (COPY, "copy")                  /* host to device */                                     \
   X (CONSUMED, "consumed")          /* frees input buffers, one operation per micro-batch */ \
   X (CONTEXT, "context")            /* exchanges of the parts of a sequence */               \
@@ -97,6 +98,7 @@ typedef struct {
   LsMark last;             /* newest compute operation; invalid at the borders of loops */
   LsLabel microbatch;      /* of the section that is being written */
   LsLabel layer;           /* of the layer that is being written */
+  gboolean host_clock;     /* the host has a stream of its own (launch_program.h) */
   gboolean optional;       /* kernels and collectives are left out of skipped steps from now on */
   LsChunks *chunks;        /* owned; of all layers of the device */
   const LsChunks *current; /* those of the part that is being written */
@@ -146,6 +148,9 @@ LsMark ls_builder_release (LsBuilder *builder, const char *name, LsMemoryKind ki
 LsMark ls_builder_last (LsBuilder *builder);
 /* Time on the compute stream that loads nothing: launches, the framework between steps. */
 void ls_builder_delay (LsBuilder *builder, const char *name, gint64 ps, LsPart part);
+
+/* Time on the host's stream, which the next compute operation waits for. */
+void ls_builder_host (LsBuilder *builder, const char *name, gint64 ps);
 
 /* FSDP's copies between flat buffers and tensors: `bytes` read and written on the compute stream, where the software
  * makes them. */

@@ -17,6 +17,10 @@ typedef struct {
   gint64 kernels; /* launches, of a kernel each */
 } Times;
 
+static gboolean does_run (const List *list, guint i) {
+  return list->runs == NULL || list->runs (list->builder, &list->ops[i]);
+}
+
 static gboolean is_exchange (const LsLayerOp *op) {
   return op->is_collective && op->axis == LS_AXIS_EXPERT &&
          op->collective == LS_COLLECTIVE_ALL_TO_ALL;
@@ -32,7 +36,7 @@ static gboolean is_graphed (const List *list, const LsLayerOp *op) {
 /* Is the graph launched with operation `i`, the first of its list that is in it? */
 static gboolean starts_graph (const List *list, guint i) {
   for (guint before = 0; before < i; before++)
-    if (!list->ops[before].is_collective && list->runs (list->builder, &list->ops[before]) &&
+    if (!list->ops[before].is_collective && does_run (list, before) &&
         is_graphed (list, &list->ops[before]))
       return FALSE;
   return TRUE;
@@ -44,10 +48,11 @@ static Times times_of (const List *list, guint i) {
   const LsSoftware *software = list->builder->spec->workload->software;
   Times times = {0, 0, 0};
 
-  if (!list->runs (list->builder, op))
+  if (!does_run (list, i))
     return times;
   if (op->is_collective) {
-    times.host_ps = software->serial_launches ? ls_kernel_launch_ps (software) : 0;
+    if (software->serial_launches || list->builder->host_clock)
+      times.host_ps = ls_kernel_launch_ps (software);
     return times;
   }
   if (list->selected != NULL && !ls_layer_op_repeated (list->selected, i))
@@ -110,14 +115,79 @@ static gint64 behind_wait (const List *list, guint at) {
     most_ps = MAX (most_ps, host_ps + ahead_ps (&times) - device_ps);
     host_ps += times.host_ps;
     device_ps += times.device_ps;
-    if (is_exchange (&list->ops[i]) && list->runs (list->builder, &list->ops[i]))
+    if (is_exchange (&list->ops[i]) && does_run (list, i))
       device_ps += exchange_ps (list->builder, &list->ops[i]);
   }
   return most_ps;
 }
 
-static void put (LsBuilder *builder, const char *name, gint64 delay_ps) {
-  const LsLayerItem item = {.name = name, .delay_ps = delay_ps};
+static Times sum_of (const List *list) {
+  Times sum = {0, 0, 0};
+
+  for (guint i = 0; i < list->n; i++) {
+    const Times times = times_of (list, i);
+
+    sum.host_ps += times.host_ps;
+    sum.device_ps += times.device_ps;
+  }
+  return sum;
+}
+
+static gboolean is_bound (const LsBuilder *builder, const LsLayerOp *ops, guint n,
+                          const LsLayerPlan *selected) {
+  const List list = {builder, ops, n, selected, NULL};
+  const Times sum = sum_of (&list);
+
+  return sum.host_ps > sum.device_ps;
+}
+
+/* Is what the host is ahead by lost in every list, or not more than a list's? */
+static gboolean lead_is_lost (const LsBuilder *builder) {
+  const LsWorkload *workload = builder->spec->workload;
+  const LsSoftware *software = workload->software;
+
+  return software->serial_launches || software->launch_by_list || ls_builder_gathers (builder) ||
+         (software->expert_sync && ls_workload_has_experts (workload));
+}
+
+gboolean ls_launch_needs_clock (const LsBuilder *builder) {
+  if (lead_is_lost (builder))
+    return FALSE;
+  for (guint i = 0; i < builder->chunks->n; i++) {
+    const LsChunk *chunk = &builder->chunks->chunk[i];
+    const LsLayerPlan *plan = chunk->plan;
+
+    if (is_bound (builder, plan->forward, plan->n_forward, NULL) ||
+        is_bound (builder, plan->backward, plan->n_backward, NULL) ||
+        (chunk->mode == LS_CHUNK_SELECTIVE &&
+         is_bound (builder, plan->forward, plan->n_forward, plan)))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+static void synchronize (LsBuilder *builder, LsMark point) {
+  const LsOp op = ls_builder_memory (builder, "synchronize");
+  const LsMark mark = ls_builder_add (builder, LS_ROLE_HOST, &op);
+
+  ls_program_wait_same (builder->program, mark, point);
+}
+
+void ls_launch_message (LsBuilder *builder, LsMark point) {
+  const LsWorkload *workload = builder->spec->workload;
+
+  if (builder->host_clock && workload->software->messages_synchronize &&
+      workload->layout.pipeline > 1)
+    synchronize (builder, point);
+}
+
+void ls_launch_end_step (LsBuilder *builder) {
+  if (builder->host_clock)
+    synchronize (builder, ls_builder_last (builder));
+}
+
+static void put (LsBuilder *builder, const char *name, gint64 delay_ps, gint64 host_ps) {
+  const LsLayerItem item = {.name = name, .delay_ps = delay_ps, .host_ps = host_ps};
 
   ls_layer_item_put (builder, &item, NULL);
 }
@@ -125,17 +195,15 @@ static void put (LsBuilder *builder, const char *name, gint64 delay_ps) {
 void ls_launch_gap (LsBuilder *builder, const LsLayerOp *ops, guint n, const LsLayerPlan *selected,
                     LsLaunchFilter runs, gboolean forward) {
   const List list = {builder, ops, n, selected, runs};
-  gint64 host_ps = 0, device_ps = 0;
+  const Times sum = sum_of (&list);
+  const gint64 launch_ps = MAX (sum.host_ps - sum.device_ps, 0);
   guint at = 0;
 
-  for (guint i = 0; i < n; i++) {
-    const Times times = times_of (&list, i);
-
-    host_ps += times.host_ps;
-    device_ps += times.device_ps;
+  if (builder->host_clock) {
+    put (builder, "launch", 0, sum.host_ps);
+    return;
   }
-  const gint64 launch_ps = MAX (host_ps - device_ps, 0);
-  put (builder, "launch", launch_ps);
-  if (forward && host_ps > 0 && find_wait (&list, &at))
-    put (builder, "host_sync", MAX (behind_wait (&list, at) - launch_ps, 0));
+  put (builder, "launch", launch_ps, 0);
+  if (forward && sum.host_ps > 0 && find_wait (&list, &at))
+    put (builder, "host_sync", MAX (behind_wait (&list, at) - launch_ps, 0), 0);
 }

@@ -173,6 +173,8 @@ LsMark ls_layer_item_write (LsBuilder *builder, const LsLayerItem *item, LsMark 
     ls_builder_claim (builder, item->name, LS_MEMORY_ACTIVATIONS, claims[0].claim_bytes);
   } else if (claims[0].release_bytes > 0) {
     ls_builder_release (builder, item->name, LS_MEMORY_ACTIVATIONS, claims[0].release_bytes);
+  } else if (item->host_ps > 0) {
+    ls_builder_host (builder, item->name, item->host_ps);
   } else {
     ls_builder_delay (builder, item->name, item->delay_ps, LS_PART_OTHER);
   }

@@ -38,6 +38,8 @@ typedef struct {
   const char *name; /* of a delay, or of what only claims or releases; NULL: the end of a list */
   gint64 delay_ps;
   LsLabel layer; /* where it was noted down */
+  /* On the host's stream, in place of a delay. */
+  gint64 host_ps;
 } LsLayerItem;
 
 /* Writes it now; the last item of a list lets compute wait for what is deferred. */

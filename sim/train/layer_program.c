@@ -59,12 +59,6 @@ static LsLabel label_of (const LsBuilder *builder, const LsChunk *chunk, guint l
   return ls_label (first, backward ? (gint8) -step : step, (gint8) builder->section_depth);
 }
 
-static gboolean all_operations (const LsBuilder *builder, const LsLayerOp *op) {
-  (void) builder;
-  (void) op;
-  return TRUE;
-}
-
 /* Of a backward list: does it belong to what is being written? */
 static gboolean is_in_half (const LsBuilder *builder, const LsLayerOp *op) {
   if (builder->backward == LS_ACTION_BACKWARD)
@@ -115,8 +109,7 @@ static void layer_forward (LsBuilder *builder, const LsLayerPlan *plan, guint n,
     ls_layer_item_put (builder, &item, &deferred);
   }
   ls_layer_item_put (builder, &end_of_list, &deferred);
-  ls_launch_gap (builder, plan->forward, n, keep == RUN_SELECTED ? plan : NULL, all_operations,
-                 TRUE);
+  ls_launch_gap (builder, plan->forward, n, keep == RUN_SELECTED ? plan : NULL, NULL, TRUE);
 }
 
 /* Claims bytes, or releases them where they are negative. */

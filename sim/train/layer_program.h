@@ -6,8 +6,8 @@
  *             the rest when it is run again before the segment's backward.
  *             Tensor-parallel collectives run on a stream of their own and compute waits for them,
  *             as frameworks do that do not split a layer to overlap them.
- *             Where the host needs longer to launch a layer's kernels than the device to run them,
- *             the difference is added behind the layer (launch_program.h).
+ *             Where the host needs longer to launch a layer's kernels than the device to run them, compute
+ *             waits for it (launch_program.h).
  * Invariants: what a micro-batch's forward claims, its backward releases.
  */
 #pragma once

@@ -9,6 +9,7 @@
 #include "train/gather_forward.h"
 #include "train/gather_program.h"
 #include "train/input_program.h"
+#include "train/launch_program.h"
 #include "train/memory.h"
 #include "train/optimizer_program.h"
 #include "train/reduce_program.h"
@@ -86,6 +87,7 @@ LsProgram *ls_rank_program_new (const LsProgramSpec *spec, LsTables *tables, con
   ls_input_finish (builder);
   ls_reduce_finish (builder);
   ls_optimizer_write (builder);
+  ls_launch_end_step (builder);
   ls_builder_close (builder);
   ls_optimizer_finish (builder);
   return ls_builder_finish (builder, error);

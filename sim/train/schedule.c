@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "train/action_program.h"
 #include "train/input_program.h"
+#include "train/launch_program.h"
 #include "train/layer_program.h"
 #include "train/pipeline.h"
 #include "train/reduce_program.h"
@@ -65,6 +66,7 @@ LsSection ls_section_forward (LsBuilder *builder, gint64 first) {
   builder->section_depth = builder->depth;
   ls_input_await (builder, first);
   section.first = ls_builder_point (builder, "forward");
+  ls_launch_message (builder, section.first);
   if (ls_builder_has_previous (builder))
     ls_layers_gather_boundary (builder, builder->spec->before[0]->boundary_gather_bytes,
                                LS_PHASE_FORWARD);
@@ -82,6 +84,7 @@ LsSection ls_section_backward (LsBuilder *builder, gint64 first, gint step, gboo
   builder->section_depth = builder->depth;
   ls_reduce_begin_section (builder, has_last);
   section.first = ls_builder_point (builder, "backward");
+  ls_launch_message (builder, section.first);
   if (ls_builder_has_next (builder))
     ls_layers_gather_boundary (builder, builder->spec->stage->boundary_gather_bytes,
                                LS_PHASE_BACKWARD);

@@ -45,6 +45,7 @@ static const OutcomeInert inert[] = {
     {"zero3", "workload.precision.loss_scaling.growth", "after 2000 steps"},
     {"zero3", "workload.precision.loss_scaling.backoff", "after an overflow"},
     {"moe", "workload.parallel.tensor", "only what is given is legal"},
+    {"moe", "workload.software.layer_graphs", "collectives hide the launches that they save"},
     {NULL, "workload.parallel.sequence_parallel", "what is not the default is given"},
     {"moe", "workload.parallel.data", "only what is given is legal"},
     {"context", "workload.model.causal", "only what is given is legal"},

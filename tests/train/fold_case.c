@@ -64,6 +64,8 @@ static LsWorkload *new_workload (const FoldCase *test) {
   workload->seq_len = 512;
   workload->global_batch = test->microbatches * test->data;
   workload->steps = test->steps;
+  if (test->software != NULL)
+    workload->software = test->software;
   workload->zero.stage = test->zero;
   workload->zero.overlap = test->overlap;
   workload->zero.overlap_gather = test->overlap_gather;

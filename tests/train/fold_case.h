@@ -18,6 +18,8 @@ typedef struct {
   guint shard_group;  /* 0: all */
   gboolean documents; /* packed, and pauses */
   guint order;        /* number of a permutation of the axes; 0: the usual one */
+  /* NULL: as usual */
+  const LsSoftware *software;
   int zero;
   LsOffload offload;
   gboolean overlap, sequence_parallel;

@@ -114,6 +114,7 @@ static LsLayerPlan *new_plan (const TestLayer *layer, guint tensor) {
   add_order (plan->forward, &plan->n_forward, layer, LS_PHASE_FORWARD);
   plan->forward[plan->n_forward] =
       kernel ("core", layer->forward_ps - half_ps, half_bytes, LS_PHASE_FORWARD);
+  plan->forward[plan->n_forward].cost.kernels = layer->forward_launches;
   plan->forward[plan->n_forward++].core = TRUE;
   add_order (plan->forward, &plan->n_forward, layer, LS_PHASE_FORWARD);
   add_exchange (plan->forward, &plan->n_forward, layer);
@@ -125,8 +126,9 @@ static LsLayerPlan *new_plan (const TestLayer *layer, guint tensor) {
   plan->backward = g_new0 (LsLayerOp, 8);
   add_exchange (plan->backward, &plan->n_backward, layer);
   add_order (plan->backward, &plan->n_backward, layer, LS_PHASE_BACKWARD);
-  plan->backward[plan->n_backward++] =
+  plan->backward[plan->n_backward] =
       kernel ("gradient", layer->backward_ps - layer->weight_ps, 0, LS_PHASE_BACKWARD);
+  plan->backward[plan->n_backward++].cost.kernels = layer->backward_launches;
   add_order (plan->backward, &plan->n_backward, layer, LS_PHASE_BACKWARD);
   add_exchange (plan->backward, &plan->n_backward, layer);
   if (layer->weight_ps > 0) {

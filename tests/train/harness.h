@@ -23,6 +23,8 @@ typedef struct {
   gint64 exchange_bytes;
   /* Of the kernel that orders rows with each of them, on so many SMs; 0: none */
   gint64 order_ps, order_sms;
+  /* Kernels of its core and of its gradient. */
+  int forward_launches, backward_launches;
   gboolean tensor_collectives; /* one all-reduce of boundary_bytes per layer and direction */
 } TestLayer;
 
