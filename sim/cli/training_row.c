@@ -13,7 +13,7 @@
 #include "train/workload_words.h"
 
 static gboolean of_megatron (const Reader *reader) {
-  return says (reader, framework (reader), "megatron");
+  return says (reader, framework (reader), "megatron") || says (reader, framework (reader), "neox");
 }
 
 /* Says `other_config` KEY=True or KEY=1 (1), KEY=False or KEY=0 (0), or neither (-1)? */
@@ -110,9 +110,28 @@ static gboolean dated_by_source (const Reader *reader) {
   return of_torchtitan (reader) || says (reader, "source", "training_results_v3.");
 }
 
+/* Megatron-LM that states no year, on an accelerator with products in 8 bits: those came with Transformer Engine and later
+ * (H100: 2023), and ran by it. */
+static const LsSoftware *read_software (const Reader *reader, const LsAccelerator *gpu) {
+  g_autofree char *words = g_strjoin (
+      " ", text (reader, framework (reader)), of_nemo (reader) ? "nemo" : "",
+      text (reader, "other_config"), dated_by_source (reader) ? text (reader, "source") : "", NULL);
+  const LsSoftware *software = ls_software_for_framework (words);
+
+  if (g_str_equal (software->name, "megatron-2022") && !says (reader, framework (reader), "2022") &&
+      gpu->peak_flops_per_s[LS_FORMAT_FP8_E4M3] > 0)
+    return ls_software_for_framework ("megatron-core");
+  return software;
+}
+
+/* Megatron-Core, by its name or as what the row's Megatron-LM trains by. */
+static gboolean of_megatron_core (const Reader *reader, const LsTrainingRow *row) {
+  return says (reader, "framework", "core") || of_nemo (reader) ||
+         g_str_equal (row->software->name, "megatron-core");
+}
+
 static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError **error) {
   const char *rate = text (reader, "inter_node_per_gpu_gbit_s");
-  g_autofree char *words = NULL;
   gboolean good;
 
   out->gpu = ls_accelerator_for_text (text (reader, "gpu"));
@@ -133,10 +152,7 @@ static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError 
   if (out->gpus > out->gpus_per_node && out->gpus % out->gpus_per_node != 0)
     return skip (error, "%d GPUs do not fill nodes of %d", (int) out->gpus,
                  (int) out->gpus_per_node);
-  words = g_strjoin (" ", text (reader, framework (reader)), of_nemo (reader) ? "nemo" : "",
-                     text (reader, "other_config"),
-                     dated_by_source (reader) ? text (reader, "source") : "", NULL);
-  out->software = ls_software_for_framework (words);
+  out->software = read_software (reader, out->gpu);
   if (g_str_equal (out->software->name, "generic") && *text (reader, "framework") != '\0' &&
       !says (reader, "framework", "generic"))
     out->unknown_framework = text (reader, "framework");
@@ -562,7 +578,7 @@ static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **e
   out->offloads = out->zero_stage == 3 && flag (reader, "cpu_offload") == 1;
   out->tensor_overlap = tensor_overlap (reader, out);
   /* Megatron before Core, and DeepSpeed with it, communicated after the backward pass that it belongs to. */
-  const gboolean of_core = says (reader, "framework", "core") || of_nemo (reader);
+  const gboolean of_core = of_megatron_core (reader, out);
   out->overlap = !of_megatron (reader) || of_core || by_torch_ddp (reader, out);
   out->overlap_gather = overlap_gather (reader, out);
   out->hybrid = is_hybrid (reader, out);
@@ -582,13 +598,19 @@ static void read_memory (const Reader *reader, LsTrainingRow *out) {
     out->memory_def = LS_ROW_DEVICE;
 }
 
+static void read_peak (const Reader *reader, LsTrainingRow *out) {
+  if (!ls_number_parse (text (reader, "peak_tflops_used"), &out->peak_tflops) ||
+      out->peak_tflops <= 0)
+    out->peak_tflops = 0;
+}
+
 static void read_counting (const Reader *reader, LsTrainingRow *out) {
   gboolean silent = !*text (reader, "flops_def") || says (reader, "flops_def", "not stated");
 
   /* Megatron-LM before Core printed FLOPs with the recomputed forward. */
   if (says (reader, "flops_def", "96*b") ||
       says (reader, "flops_def", "counts the full-recompute") ||
-      (silent && says (reader, "framework", "megatron-lm")))
+      (silent && says (reader, "framework", "megatron-lm") && !of_megatron_core (reader, out)))
     out->flops_def = LS_FLOPS_MEGATRON_HARDWARE;
   else if (says (reader, "flops_def", "8*n") || says (reader, "flops_def", "8n-type"))
     out->flops_def = LS_FLOPS_EIGHT_N;
@@ -597,9 +619,6 @@ static void read_counting (const Reader *reader, LsTrainingRow *out) {
     out->flops_def = LS_FLOPS_SIX_N;
   else
     out->flops_def = LS_FLOPS_MODEL;
-  if (!ls_number_parse (text (reader, "peak_tflops_used"), &out->peak_tflops) ||
-      out->peak_tflops <= 0)
-    out->peak_tflops = 0;
 }
 
 static const char *release_of (const Reader *reader) {
@@ -614,12 +633,14 @@ gboolean ls_training_row_read (LsTrainingRow *out, const LsCsv *csv, guint row, 
 
   memset (out, 0, sizeof *out);
   out->release = release_of (&reader);
-  read_counting (&reader, out);
+  read_peak (&reader, out);
   ls_training_read_precision (&reader, out);
   read_memory (&reader, out);
   const gboolean model = read_model (&reader, out, error);
   const gboolean hardware = read_hardware (&reader, out, error);
 
+  if (hardware)
+    read_counting (&reader, out);
   /* What follows is meant by both. */
   return model && hardware && read_layout (&reader, out, error) &&
          read_batch (&reader, out, error) && read_recompute (&reader, out, error);
