@@ -9,6 +9,9 @@
 #include "base/quantity.h"
 #include "cli/training_reader.h"
 
+/* Chips of the cubes that slices of v4 and v5p are made of, and the most that a node may have. */
+#define CUBE 64
+#define LARGEST_TORUS 1024
 /* GPUs of a tray of a rack. */
 #define NVL72_TRAY 4
 /* Letters of a name that no other word has in it. */
@@ -104,9 +107,54 @@ static void widen_to_domain (const Reader *reader, LsTrainingRow *out) {
     }
 }
 
+/* The preset with the largest torus of that accelerator; NULL: it has none. */
+static const LsNode *find_slice (const LsAccelerator *gpu) {
+  const LsNode *slice = NULL;
+
+  for (guint i = 0; i < ls_node_count (); i++) {
+    const LsNode *node = ls_node_get (i);
+
+    if (node->joint == LS_JOINT_TORUS && g_str_equal (node->gpu, gpu->name) &&
+        (slice == NULL || node->gpus > slice->gpus))
+      slice = node;
+  }
+  return slice;
+}
+
+/* Sides of the torus of `chips` that is nearest to a cube (a square: `flat`), the least first; of whole cubes of 4 x 4 x 4 where
+ * there are, as slices are made of (docs.cloud.google.com/tpu/docs/v4, v5p: topologies). */
+static void shape_torus (gint64 chips, gboolean flat, int side[3]) {
+  const gint64 step = !flat && chips % CUBE == 0 ? 4 : 1;
+  gint64 least = G_MAXINT64;
+
+  for (gint64 x = step; x * x * x <= chips && !(flat && x > 1); x += step)
+    for (gint64 y = MAX (x, step); x * y * y <= chips; y += step)
+      if (chips % (x * y) == 0 && chips / (x * y) % step == 0 && x + y + chips / (x * y) < least) {
+        least = x + y + chips / (x * y);
+        side[0] = (int) x, side[1] = (int) y, side[2] = (int) (chips / (x * y));
+      }
+}
+
+/* Hosts of a torus are no nodes: their chips are joined to those of the next host as to each other. A job has one slice, or
+ * several whole pods where those are squares (v5e, v6e), which the hosts' network joins. */
+static void find_torus (const LsNode *slice, LsTrainingRow *out) {
+  const gboolean flat = slice->torus[2] == 0;
+
+  out->gpus_per_node = flat && out->gpus % slice->gpus == 0 ? slice->gpus : out->gpus;
+  if (out->gpus_per_node > LARGEST_TORUS || (flat && out->gpus_per_node > slice->gpus))
+    return;
+  out->node = slice;
+  shape_torus (out->gpus_per_node, flat, out->torus);
+}
+
 void ls_training_find_node (const Reader *reader, LsTrainingRow *out) {
   const gint64 stated_gpus = out->gpus_per_node;
+  const LsNode *slice = find_slice (out->gpu);
 
+  if (slice != NULL) {
+    find_torus (slice, out);
+    return;
+  }
   if (*text (reader, "inter_node_per_gpu_gbit_s") == '\0')
     read_node_rate (text (reader, "inter_node"), out);
   widen_to_domain (reader, out);

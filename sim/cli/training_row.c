@@ -16,6 +16,12 @@ static gboolean of_megatron (const Reader *reader) {
   return says (reader, framework (reader), "megatron") || says (reader, framework (reader), "neox");
 }
 
+/* GPT-NeoX is Megatron under DeepSpeed, by its README. */
+static gboolean of_deepspeed (const Reader *reader) {
+  return says (reader, framework (reader), "deepspeed") ||
+         says (reader, framework (reader), "neox");
+}
+
 /* Says `other_config` KEY=True or KEY=1 (1), KEY=False or KEY=0 (0), or neither (-1)? */
 static int flag (const Reader *reader, const char *key) {
   static const char *const words[2][2] = {{"false", "0"}, {"true", "1"}};
@@ -31,12 +37,13 @@ static int flag (const Reader *reader, const char *key) {
 
 /* Megatron since sequence parallelism came to it (2022): its users turn it on with tensor parallelism. */
 static gboolean later_megatron (const Reader *reader) {
-  static const char *const before[] = {"2019", "2020", "2021", "deepspeed"};
+  static const char *const before[] = {"2019", "2020", "2021"};
 
   for (guint i = 0; i < G_N_ELEMENTS (before); i++)
     if (says (reader, framework (reader), before[i]))
       return FALSE;
-  return of_megatron (reader) || of_nemo (reader) || says (reader, framework (reader), "megascale");
+  return (of_megatron (reader) && !of_deepspeed (reader)) || of_nemo (reader) ||
+         says (reader, framework (reader), "megascale");
 }
 
 /* A row that says so, and one of Megatron since 2021 that leaves its schedule and its virtual stages empty (its
@@ -47,8 +54,7 @@ static gboolean may_interleave (const Reader *reader) {
   return ls_csv_column (reader->csv, "virtual_stages") >= 0 && !*text (reader, "virtual_stages") &&
          (of_megatron (reader) || of_nemo (reader)) &&
          !says (reader, framework (reader), "before interleaving") &&
-         !says (reader, framework (reader), "2020") &&
-         !says (reader, framework (reader), "deepspeed");
+         !says (reader, framework (reader), "2020") && !of_deepspeed (reader);
 }
 
 /* One more reason why the row cannot be predicted, beside those that @error has. */

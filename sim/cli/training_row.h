@@ -46,6 +46,7 @@ typedef struct {
   const char *unknown_framework, *unknown_precision, *unknown_schedule;
   double nic_gbit_s; /* per GPU; 0 not stated */
   gint64 nics;       /* adapters of a node; 0: not stated, as the node preset's */
+  int torus[3]; /* sides of the node's torus, the least first (1: none); all 0: it is no torus */
   gint64 gpus, gpus_per_node;
   gint64 layers, hidden, heads, kv_heads, ffn, vocab, seq;
   /* A published model whose name gives what columns leave out; or NULL */

@@ -48,12 +48,40 @@ static void append_adapters (GString *yaml, const LsTrainingRow *row) {
   g_string_append (yaml, "}}\n");
 }
 
+/* A slice of another size than its preset: sides that are not one chip, closed to rings where they are whole cubes' (of flat
+ * ones: the pod's), and as many hosts and adapters for each chip. */
+static void append_slice (GString *yaml, const LsTrainingRow *row) {
+  const LsNode *node = row->node;
+  const gint64 chips = row->gpus_per_node;
+  const int whole = node->torus[2] > 0 ? 4 : node->torus[0];
+  const char *comma = "";
+  g_autoptr (GString) rings = g_string_new (NULL);
+
+  g_string_append_printf (yaml, "        gpus: %d\n        intra: {dims: [", (int) chips);
+  for (guint i = 0; i < G_N_ELEMENTS (row->torus); i++)
+    if (row->torus[i] > 1 || chips == 1) {
+      g_string_append_printf (yaml, "%s%d", comma, row->torus[i]);
+      g_string_append_printf (rings, "%s%s", comma, row->torus[i] % whole == 0 ? "true" : "false");
+      comma = ", ";
+    }
+  g_string_append_printf (yaml, "], wrap: [%s]}\n", rings->str);
+  g_string_append_printf (
+      yaml, "        host: {count: %d, sockets: %d}\n        nics: {compute: {count: %d}}\n",
+      (int) MAX (1, node->hosts * chips / node->gpus),
+      (int) MAX (1, node->host_sockets * chips / node->gpus),
+      (int) MAX (1, node->nics * chips / node->gpus));
+}
+
 static void append_cluster (GString *yaml, const LsTrainingRow *row) {
   gint64 per_node = MIN (row->gpus, row->gpus_per_node);
 
   g_string_append_printf (
       yaml, "cluster:\n  groups:\n    main:\n      nodes: %d\n      node:\n        preset: %s\n",
       (int) (row->gpus / per_node), row->node->name);
+  if (row->torus[2] > 0 && per_node != row->node->gpus) {
+    append_slice (yaml, row);
+    return;
+  }
   if (per_node != row->node->gpus)
     g_string_append_printf (yaml, "        gpus: %d\n", (int) per_node);
   append_adapters (yaml, row);
