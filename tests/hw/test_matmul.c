@@ -65,6 +65,43 @@ START_TEST (named_shape_is_close) {
 }
 END_TEST
 
+/* Products of a layer of 4096 and 16384 over 15,872 tokens (queries, keys and values as wide, no gate), forward and both
+ * gradients, that Transformer Engine's guide timed alone on a B300 (docs/features/low_precision_training/gemm_profiling,
+ * @3329417; in bf16 the mean of two runs, in 8 and 4 bits quantized before). */
+static const struct {
+  LsFormat format;
+  double measured_ms;
+} layer_of_b300[] = {
+    {LS_FORMAT_BF16, (12.227 + 12.835) / 2}, {LS_FORMAT_MXFP8, 7.324}, {LS_FORMAT_NVFP4, 3.754}};
+
+static double layer_ms (const LsDevice *device, LsFormat format) {
+  static const gint64 maps[][2] = {{4096, 12288}, {4096, 4096}, {4096, 16384}, {16384, 4096}};
+  const gint64 tokens = 15872;
+  double ps = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (maps); i++) {
+    const gint64 in = maps[i][0], out = maps[i][1];
+    const gint64 shapes[][3] = {{tokens, out, in}, {tokens, in, out}, {in, out, tokens}};
+
+    for (guint s = 0; s < G_N_ELEMENTS (shapes); s++) {
+      LsMatmul shape = square_format (shapes[s][0], shapes[s][1], shapes[s][2], format);
+
+      ps += (double) ls_kernel_matmul (device, &shape).alone_ps;
+    }
+  }
+  return ps / 1e9;
+}
+
+/* In a step they take as much more as a B200's do: 0.65 / 0.60 (sim/hw/tuning.c). */
+START_TEST (a_layer_on_b300_takes_as_long) {
+  LsDevice device = device_of ("b300", LS_CLOCK_SUSTAINED);
+  const double alone = layer_ms (&device, layer_of_b300[_i].format) * 0.60 / 0.65;
+
+  ck_assert_msg (fabs (alone / layer_of_b300[_i].measured_ms - 1) < 0.02, "%.3f ms, measured %.3f",
+                 alone, layer_of_b300[_i].measured_ms);
+}
+END_TEST
+
 /* 132 SMs: 132 tiles of 128 x 256 are one wave; one row of tiles more opens a second wave or smaller tiles,
  * so the rate falls; and a large matmul hides it again. */
 START_TEST (waves_quantise) {
@@ -239,6 +276,7 @@ int main (void) {
   tcase_set_timeout (laws, 120);
   tcase_add_loop_test (published, best_of_a_sweep_is_mamf, 0, G_N_ELEMENTS (mamf));
   tcase_add_loop_test (published, named_shape_is_close, 0, G_N_ELEMENTS (mamf));
+  tcase_add_loop_test (published, a_layer_on_b300_takes_as_long, 0, G_N_ELEMENTS (layer_of_b300));
   tcase_add_test (laws, waves_quantise);
   tcase_add_test (laws, more_work_is_never_faster);
   tcase_add_test (laws, bounds_hold);
