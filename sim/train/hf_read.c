@@ -149,8 +149,8 @@ static LsTransformer llama_like (Reader *r, const char *type) {
   if (!g_str_has_prefix (type, "qwen"))
     t.window = number (r, "sliding_window", 0);
   if (g_str_equal (type, "gpt_oss")) {
-    t.full_every = 2; /* layer_types: in turn */
-    t.biases = t.yarn = TRUE;
+    t.full_every = 2;                                            /* layer_types: in turn */
+    t.biases = t.yarn = t.clamped = TRUE;                        /* swiglu_limit */
     t.extra_parameters = t.layers * (t.experts.count + t.heads); /* router biases, sinks */
   }
   t.latent = (LsLatent){.q_rank = number (r, "q_lora_rank", 0),

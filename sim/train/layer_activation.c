@@ -4,7 +4,8 @@
  *             gradient and writes two; GeLU one and one, two and one. Of a dense MLP they may write the format of products
  *             (train/precision.h); of experts in MXFP8, gated, they are then part of the products before them and take no
  *             time of their own (Transformer Engine, ForwardGroupedMLP_CuTeGEMMSwiGLU_MXFP8 and its backward, pull request
- *             2769). Its input is kept, in 8 bits if so asked, with a pass each way.
+ *             2769). Its input is kept, in 8 bits if so asked, with a pass each way. A clamped one (GPT-OSS) under
+ *             Megatron-Core is first held within limits by kernels of their own (clamp).
  */
 #include "train/layer_block.h"
 
@@ -65,12 +66,40 @@ static LsLayerOp *activate_grad (LsBlock *k, const char *name, gint64 elements, 
              : ls_layer_add_fused_pass (&k->b, name, elements, reads, writes);
 }
 
+/* Kernels that hold gate and up within limits, before an activation that is fused without them; none where a compiler or the
+ * product does it. Of `elements` of each half, in values and bytes of masks: forward a clamp of either (2 and 2 values) and
+ * torch.cat of both (4); backward a mask (1, and 1 byte) and where (2, 1) for the gate, two masks (1, 1 each), their `and` (0, 3)
+ * and where (2, 1) for up, which has two limits, and torch.cat of both (4). What is clamped is kept beside what comes of it.
+ * source: Megatron-Core @034fd2d, fusions/fused_bias_geglu.py, weighted_bias_quick_geglu_impl, outside its jit_fuser; PyTorch,
+ * derivatives.yaml and FunctionsManual.cpp, clamp_backward. */
+static void clamp (LsBlock *k, const char *name) {
+  static const struct {
+    gint64 values, masks;
+    guint kernels;
+  } sides[] = {[LS_SIDE_FORWARD] = {8, 0, 3}, [LS_SIDE_BACKWARD] = {11, 7, 6}};
+  const gint64 elements = k->b.tokens * k->f;
+  const gint64 kernels = sides[k->b.side].kernels;
+  const gint64 bytes =
+      elements * (sides[k->b.side].values * k->b.element_bytes + sides[k->b.side].masks);
+  const LsKernelCost one =
+      ls_kernel_stream (&k->b.device, bytes / kernels, 2.0 * (double) (elements / kernels));
+  LsLayerOp *op = NULL;
+
+  if (!k->t->clamped || k->b.workload->software->compiled || ls_block_activates_in_product (k))
+    return;
+  op = ls_layer_add_kernel (&k->b, name, LS_KIND_ELEMENTWISE, ls_kernel_times (&one, kernels));
+  op->workspace_bytes = ls_layer_bytes (&k->b, 2 * elements);
+  if (k->b.side == LS_SIDE_FORWARD)
+    op->saved_input_bytes = op->saved_bytes = ls_layer_bytes (&k->b, 2 * elements);
+}
+
 void ls_block_activation (LsBlock *k) {
   const LsSoftware *software = k->b.workload->software;
   const gint64 elements = k->b.tokens * k->f;
   LsLayerOp *op = NULL;
 
   if (k->t->gated && software->fused_bias_gelu) {
+    clamp (k, "clamp");
     keep_input (k, activate (k, "swiglu", elements, 2), 2 * elements);
   } else if (k->t->gated) {
     /* Both halves of what mlp_up made, of which the gate reads the other one. */
@@ -109,6 +138,8 @@ void ls_block_activation_grad (LsBlock *k) {
     op = activate_grad (k, "gelu_grad", elements, 2, 1);
   }
   op->workspace_bytes = ls_layer_bytes (&k->b, (k->t->gated ? 3 : 2) * elements);
+  if (k->t->gated && software->fused_bias_gelu)
+    clamp (k, "clamp_grad");
   if (k->t->biases && !bias_gradient_in_product (k))
     ls_block_bias_gradient (k, "up_bias_grad", (k->t->gated ? 2 : 1) * elements);
 }

@@ -20,7 +20,7 @@
 
 static const char *const model_kinds[] = {"transformer", "layers", "traffic", "timed", NULL};
 static const char *const none_word[] = {"none", NULL};
-static const char *const activations[] = {"gelu", "swiglu", NULL};
+static const char *const activations[] = {"gelu", "swiglu", "clamped-swiglu", NULL};
 static const char *const norms[] = {"layernorm", "rmsnorm", NULL};
 static const char *const positions[] = {"learned", "rotary", "yarn", "none", NULL};
 static const char *const algorithms[] = {LS_COLLECTIVE_ALGORITHMS (NAME_OF) NULL};
@@ -76,7 +76,9 @@ const LsConfigKey ls_model_keys[] = {
     {.path = MODEL "activation",
      .type = LS_CONFIG_WORD,
      .choices = activations,
-     .meaning = "gelu: two matrices in the MLP; swiglu: three; of the preset, else gelu"},
+     .meaning = "gelu: two matrices in the MLP; swiglu: three; clamped-swiglu: of values within "
+                "limits, which "
+                "Megatron-Core does not fuse; of the preset, else gelu"},
     {.path = MODEL "norm",
      .type = LS_CONFIG_WORD,
      .choices = norms,

@@ -64,7 +64,8 @@ static void read_sizes (LsConfig *config, LsTransformer *t) {
   read_flag (config, "qkv_biases", &t->qkv_biases);
   read_flag (config, "qk_norm", &t->qk_norm);
   read_flag (config, "embedding_norm", &t->embedding_norm);
-  t->gated = is_word (config, "activation", "swiglu", t->gated);
+  t->clamped = is_word (config, "activation", "clamped-swiglu", t->clamped);
+  t->gated = is_word (config, "activation", "swiglu", t->gated) || t->clamped;
   t->rms_norm = is_word (config, "norm", "rmsnorm", t->rms_norm);
   t->learned_positions = is_word (config, "positions", "learned", t->learned_positions);
   t->yarn = is_word (config, "positions", "yarn", t->yarn);

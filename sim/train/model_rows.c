@@ -70,16 +70,16 @@
 
 /* Router biases and attention sinks are the extra parameters. What the card calls active (5.13 and 3.61 G) leaves out
  * the embedding, which ls_model_active_parameters() counts. */
-#define GPT_OSS(l, e)                                                                       \
-  {                                                                                         \
-    .layers = (l), .hidden = 2880, .heads = 64, .kv_heads = 8, .head_dim = 64, .ffn = 2880, \
-    .vocab = 201088, .max_seq = 131072, .gated = TRUE, .rms_norm = TRUE, .rotary = TRUE,    \
-    .biases = TRUE, .causal = TRUE, .window = 128, .full_every = 2, .yarn = TRUE,           \
-    .extra_parameters = (l) * ((e) + 64), .experts = {                                      \
-      .count = (e),                                                                         \
-      .top_k = 4,                                                                           \
-      .ffn = 2880                                                                           \
-    }                                                                                       \
+#define GPT_OSS(l, e)                                                                              \
+  {                                                                                                \
+    .layers = (l), .hidden = 2880, .heads = 64, .kv_heads = 8, .head_dim = 64, .ffn = 2880,        \
+    .vocab = 201088, .max_seq = 131072, .gated = TRUE, .rms_norm = TRUE, .rotary = TRUE,           \
+    .biases = TRUE, .causal = TRUE, .window = 128, .full_every = 2, .yarn = TRUE, .clamped = TRUE, \
+    .extra_parameters = (l) * ((e) + 64), .experts = {                                             \
+      .count = (e),                                                                                \
+      .top_k = 4,                                                                                  \
+      .ffn = 2880                                                                                  \
+    }                                                                                              \
   }
 
 #define MIXTRAL(l, h, a, kv, f, v, s)                                                            \

@@ -56,6 +56,7 @@ typedef struct {
   /* Before padding to a multiple that tensor parallelism can divide; 0: as vocab */
   gint64 published_vocab;
   gboolean gated;    /* SwiGLU: gate, up and down matrices; else up, activation (GeLU), down */
+  gboolean clamped;  /* ...of which gate and up are held within limits (GPT-OSS) */
   gboolean rms_norm; /* one vector of weights; else LayerNorm with weights and biases */
   gboolean tied_embeddings;
   gboolean learned_positions; /* else rotary or ALiBi: no parameters */

@@ -133,7 +133,7 @@ static void settle_model (LsWorkloadReader *r) {
     say_count (r, counts[i].path, from, counts[i].value);
   g_autofree char *together = g_strdup_printf ("%s, shared experts taken as one", from);
   say_count (r, M "experts.shared", together, t->experts.shared_ffn > 0 ? 1 : 0);
-  say (r, M "activation", from, t->gated ? "swiglu" : "gelu");
+  say (r, M "activation", from, t->clamped ? "clamped-swiglu" : t->gated ? "swiglu" : "gelu");
   say (r, M "norm", from, t->rms_norm ? "rmsnorm" : "layernorm");
   say (r, M "positions", from, positions_word (t));
   say_flag (r, M "qkv_biases", from, t->qkv_biases);

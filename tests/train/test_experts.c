@@ -177,6 +177,51 @@ START_TEST (scaled_rotary_positions_are_not_fused)
 }
 END_TEST
 
+START_TEST (clamped_activations_have_kernels_of_their_own)
+/* 512 x 2 / 4 rows of 256 columns per half, in bf16. Forward 8 values of each half's moved (16 bytes), in 3 kernels; back
+ * 11 and 7 bytes of masks (29), in 6. A compiler fuses them, and so does the product in MXFP8 that activates. What is clamped
+ * is kept as well. */
+{
+  static const struct {
+    const char *software;
+    gboolean in_product;
+    gint64 forward, backward;
+    guint kernels;
+  } cases[] = {{"megatron-bridge", FALSE, 16, 29, 3},
+               {"megatron-bridge", TRUE, 0, 0, 0},
+               {"pytorch-fsdp2", FALSE, 0, 0, 0}};
+  const gint64 values = SEQ * 2 * 256;
+  gint64 kept[2], forward, backward;
+
+  for (guint clamped = 0; clamped < 2; clamped++) {
+    g_autoptr (LsWorkload) w = new_workload (1, 8, 4, 0);
+    guint kernels;
+
+    w->model->transformer.clamped = clamped > 0;
+    w->model->transformer.experts.shared_ffn = 0;
+    w->software = ls_software_find (cases[_i].software, NULL);
+    if (cases[_i].in_product) {
+      w->precision = ls_precision_of_word ("mxfp8");
+      w->precision.narrow.fused = TRUE;
+    }
+    g_autoptr (LsStage) stage = ls_stage_new (w, 0, ls_accelerator_find ("b200", NULL));
+    const LsLayerPlan *plan = expert_block (stage);
+
+    forward = bytes_of (plan->forward, plan->n_forward, "clamp", &kernels);
+    ck_assert_int_le (clamped * values * cases[_i].forward - forward, kernels);
+    ck_assert_int_le (forward, clamped * values * cases[_i].forward);
+    ck_assert_uint_eq (kernels, clamped * cases[_i].kernels);
+    backward = bytes_of (plan->backward, plan->n_backward, "clamp", &kernels);
+    ck_assert_int_le (clamped * values * cases[_i].backward - backward, kernels);
+    ck_assert_int_le (backward, clamped * values * cases[_i].backward);
+    kept[clamped] = 0;
+    for (guint i = 0; i < plan->n_forward; i++)
+      kept[clamped] += plan->forward[i].saved_bytes;
+  }
+  ck_assert_int_eq (kept[1] - kept[0], cases[_i].kernels > 0 ? 2 * 2 * values : 0);
+}
+END_TEST
+
 /* Mean number of ranks that hold a pair of different experts of 8, of e ranks, by counting all pairs. */
 static double ranks_of_pairs (gint64 e) {
   gint64 ranks = 0, pairs = 0;
@@ -670,6 +715,7 @@ static void add_tests (TCase *tcase) {
   tcase_add_loop_test (tcase, all_to_alls_carry_k_rows_per_token, 0, 6);
   tcase_add_loop_test (tcase, biases_of_experts_are_added_one_by_one, 0, 3);
   tcase_add_loop_test (tcase, scaled_rotary_positions_are_not_fused, 0, 3);
+  tcase_add_loop_test (tcase, clamped_activations_have_kernels_of_their_own, 0, 3);
   tcase_add_test (tcase, a_waiting_host_never_helps);
   tcase_add_test (tcase, graphs_of_parts_save_their_launches);
   tcase_add_loop_test (tcase, fused_dispatch_sends_a_token_once_to_each_rank, 0, 3);
