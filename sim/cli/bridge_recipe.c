@@ -37,7 +37,7 @@ typedef struct {
 
 /* recompute_modules layernorm and moe_act; mla_up_proj (Megatron-Core, multi_latent_attention.py,
  * qkv_up_proj_and_rope_apply). */
-#define NORMS_ACTIVATION "norm1, norm2, swiglu"
+#define NORMS_ACTIVATION "norm1, norm2, clamp, swiglu"
 #define LATENT_UP "q_norm, kv_norm, q_up, kv_up, rotary, join_heads"
 
 static const Row rows[] = {
@@ -123,6 +123,15 @@ static const Row rows[] = {
      0,
      {.dispatch = "fused", .parts = "attention", .again = LATENT_UP}},
     {"deepseek-v3", NULL, NULL, 260200, 0, {.dispatch = "fused", .again = LATENT_UP}},
+    /* workload_base_configs.py @d19cb73, of 25.11, one for all formats. */
+    {"deepseek-v3", "gb300", NULL, 0, 0, HYBRID_ATTENTION},
+    {"deepseek-v3",
+     "gb200",
+     NULL,
+     0,
+     0,
+     {.dispatch = "fused", .parts = "router", .again = LATENT_UP}},
+    {"deepseek-v3", "b200", NULL, 0, 0, {.dispatch = "all-to-all", .again = LATENT_UP}},
     {"deepseek-v3", NULL, NULL, 0, 0, HYBRID},
     /* kimi_workload_base_configs.py @7a6f3ba and @013180a: whole iterations go with one sample per micro-batch, which
      * no release up to 26.06 prints. */

@@ -147,6 +147,11 @@ static void find_torus (const LsNode *slice, LsTrainingRow *out) {
   shape_torus (out->gpus_per_node, flat, out->torus);
 }
 
+/* Gbit/s per GPU of the B300 machines of Megatron-Bridge's tables, which leave their network open (NDR or XDR): as much as
+ * B200's. INFERRED from mbridge-26.02-518 and -519 of train_nvidia_nemo_mbridge.csv: one layout whose all-to-alls over nodes
+ * bound it takes as long on either, 9.80 and 10.18 s; with 800 the former would take 6.6. */
+#define BRIDGE_B300_GBIT_S 400
+
 void ls_training_find_node (const Reader *reader, LsTrainingRow *out) {
   const gint64 stated_gpus = out->gpus_per_node;
   const LsNode *slice = find_slice (out->gpu);
@@ -164,4 +169,7 @@ void ls_training_find_node (const Reader *reader, LsTrainingRow *out) {
   for (guint i = 0; i < 4 && !out->node; i++)
     out->node =
         find_node (out, text (reader, "fabric"), i % 2 == 0 && on_infiniband (reader), i >= 2);
+  if (out->nic_gbit_s == 0 && says (reader, "framework", "bridge") &&
+      g_str_equal (out->gpu->name, "b300-sxm-288gb"))
+    out->nic_gbit_s = BRIDGE_B300_GBIT_S;
 }

@@ -85,12 +85,15 @@ void ls_training_read_precision (const Reader *reader, LsTrainingRow *out) {
   if (out->scaling != NULL && g_str_equal (out->scaling, "row"))
     out->compute_format = "fp8_e4m3";
   out->narrow_attention = attends_narrow (reader, out);
-  /* Performance recipes of NeMo 2 and Megatron-Bridge reduce and keep gradients in 16 bits. */
+  /* Performance recipes keep and reduce gradients in 16 bits: NeMo 2's beside 8-bit products, Megatron-Bridge's beside any
+   * (scripts/performance/configs, grad_reduce_in_fp32 False in set_*_common_configs: deepseek @0132842, gpt_oss @0501207,
+   * llama @0013c9a, qwen @05c0c90). */
   const gboolean fp16 = g_str_equal (out->compute_format, "fp16");
 
   /* DeepSpeed's FP16 optimizers sum micro-batches in what autograd makes, fp16 (stage_1_and_2.py). */
   out->half_gradients = fp16 ? says (reader, framework (reader), "deepspeed")
-                             : of_nemo (reader) && strstr (out->compute_format, "fp");
+                             : of_nemo (reader) && (strstr (out->compute_format, "fp") ||
+                                                    says (reader, "framework", "bridge"));
   out->pure_16_bit = says (reader, "other_config", "mixed_precision=pure");
   /* torchtitan's training.mixed_precision_reduce is float32. */
   out->fp32_reduce =

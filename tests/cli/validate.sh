@@ -397,8 +397,20 @@ plain,GPT OSS 120B,B300-SXM,64,8,36,2880,64,4096,1,1,8,,1280,4,Megatron-Bridge/N
 pairs,Qwen3_235B_a22B,B300-SXM,256,8,94,4096,64,4096,1,8,8,4,8192,1,Megatron-Bridge/NeMo 26.02,mxfp8,48
 sent_once,Qwen3_235B_a22B,B300-SXM,256,8,94,4096,64,4096,1,8,8,,8192,2,Megatron-Bridge/NeMo 26.04,mxfp8,26
 again,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,4,64,4,4096,1,Megatron-Bridge/NeMo 26.04,mxfp8,16
+first,DeepSeekV3,GB300 NVL72,256,4,61,7168,128,4096,1,2,32,4,4096,1,Megatron-Bridge/NeMo 25.11,bf16,17
+second,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,4,64,4,4096,1,Megatron-Bridge/NeMo 25.11,bf16,21
 other,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,8,32,,4096,1,Megatron-LM 2025,bf16,16
 CSV
+# In 16 bits too gradients are kept and reduced in 16, and B300 machines have adapters as B200's.
+run 0 validate recipes.csv --row first --scenario
+says out "precision: {preset: bf16, gradients: bf16}"
+says out "layer_graphs: attention"
+says out "recompute: {mode: none}"
+run 0 validate recipes.csv --row second --scenario
+says out "layer_graphs: router"
+says out "operations: [q_norm, kv_norm, q_up, kv_up, rotary, join_heads]"
+run 0 validate recipes.csv --row pairs --scenario
+says out "rate: 400 Gb/s"
 run 0 validate recipes.csv --row whole --scenario
 says out "expert_dispatch: fused, expert_overlap: true"
 says out "cuda_graphs: true"
@@ -422,7 +434,7 @@ says out "operations: [q_norm, kv_norm, q_up, kv_up, rotary, join_heads]"
 run 0 validate recipes.csv --row wide --scenario
 says out "expert_dispatch: all-to-all}"
 run 0 validate recipes.csv --row other --scenario
-! grep -q "expert_dispatch" out || fail "a recipe of Megatron-Bridge's for a run that is not its: $(cat out)"
+! grep -q "expert_dispatch\|gradients: bf16" out || fail "a recipe of Megatron-Bridge's for a run that is not its: $(cat out)"
 
 # Byte order mark, CRLF, other order of columns.
 printf '\357\273\277' >bom.csv
