@@ -44,9 +44,8 @@ static void refresh (LsEngine *e, LsCachedTransfer *cached) {
 guint32 ls_activity_start (LsEngine *e, LsCachedTransfer *cached, LsOwnerKind kind, guint32 owner,
                            guint32 stream, gint64 bytes_override) {
   guint32 number;
-  if (e->free_activities->len > 0) {
-    number = g_array_index (e->free_activities, guint32, e->free_activities->len - 1);
-    g_array_set_size (e->free_activities, e->free_activities->len - 1);
+  if (e->free_activities.len > 0) {
+    number = ls_numbers_pop (&e->free_activities);
   } else {
     number = e->activities->len;
     g_array_set_size (e->activities, number + 1);
@@ -65,7 +64,7 @@ guint32 ls_activity_start (LsEngine *e, LsCachedTransfer *cached, LsOwnerKind ki
 
 static void free_activity (LsEngine *e, guint32 number) {
   ls_activity_at (e, number)->state = LS_ACTIVITY_FREE;
-  g_array_append_val (e->free_activities, number);
+  ls_numbers_push (&e->free_activities, number);
 }
 
 static gint64 phase_bytes (const LsActivity *activity) {
@@ -81,19 +80,20 @@ gint64 ls_activity_bytes (const LsActivity *activity) {
 }
 
 static void owner_ended (LsEngine *e, guint32 number) {
-  LsActivity activity = *ls_activity_at (e, number);
-  switch ((LsOwnerKind) activity.owner_kind) {
+  const LsActivity *activity = ls_activity_at (e, number);
+  const guint32 owner = activity->owner;
+  switch ((LsOwnerKind) activity->owner_kind) {
   case LS_OWNER_GROUP:
-    ls_group_ended (e, activity.owner);
+    ls_group_ended (e, owner);
     break;
   case LS_OWNER_MESSAGE:
-    ls_message_ended (e, activity.owner);
+    ls_message_ended (e, owner);
     break;
   case LS_OWNER_COPY:
-    ls_copy_ended (e, activity.owner, activity.owner_stream, number);
+    ls_copy_ended (e, owner, activity->owner_stream, number);
     break;
   case LS_OWNER_OUTSIDE:
-    ls_outside_ended (e, activity.owner);
+    ls_outside_ended (e, owner);
     break;
   }
   free_activity (e, number);
@@ -124,7 +124,7 @@ static gboolean begin_load (LsEngine *e, guint32 number) {
     activity = ls_activity_at (e, number);
   }
   activity->state = LS_ACTIVITY_STARTING;
-  g_array_append_val (e->starting, number);
+  ls_numbers_push (&e->starting, number);
   return TRUE;
 }
 
@@ -205,12 +205,12 @@ static void start_loading (LsEngine *e, guint32 number) {
 }
 
 void ls_activity_settle (LsEngine *e) {
-  for (guint i = 0; i < e->starting->len; i++) {
-    guint32 number = g_array_index (e->starting, guint32, i);
+  for (guint i = 0; i < e->starting.len; i++) {
+    guint32 number = e->starting.data[i];
     if (ls_activity_at (e, number)->state == LS_ACTIVITY_STARTING)
       start_loading (e, number);
   }
-  g_array_set_size (e->starting, 0);
+  e->starting.len = 0;
 }
 
 /* Takes an activity away as it stands; what it moved so far counts as carried. */

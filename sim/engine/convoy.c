@@ -28,17 +28,15 @@
 #define MAX_FAILURES 5u
 
 void ls_convoys_init (LsEngine *e) {
-  GArray **numbers[] = {&e->free_convoys, &e->convoy_of, &e->convoy_groups};
-  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
-    *numbers[i] = g_array_new (FALSE, TRUE, sizeof (guint32));
+  e->convoy_of = g_array_new (FALSE, TRUE, sizeof (guint32));
   e->convoys = g_ptr_array_new_with_free_func (g_free);
   e->convoy_memos = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, g_free);
 }
 
 void ls_convoys_free (LsEngine *e) {
-  GArray *numbers[] = {e->free_convoys, e->convoy_of, e->convoy_groups};
-  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
-    g_array_unref (numbers[i]);
+  g_array_unref (e->convoy_of);
+  g_free (e->free_convoys.data);
+  g_free (e->convoy_groups.data);
   g_ptr_array_unref (e->convoys);
   g_hash_table_unref (e->convoy_memos);
   g_free (e->convoy_scratch);
@@ -69,7 +67,7 @@ static gboolean device_is_free (const LsConvoy *convoy, guint32 resource) {
   if (number == LS_NONE)
     return TRUE;
   const LsEngineDevice *device = ls_device_at (e, number);
-  return device->active->len == 0 && (device->convoy == 0 || device->convoy == convoy->number);
+  return device->active.len == 0 && (device->convoy == 0 || device->convoy == convoy->number);
 }
 
 static void mark_transfer (const LsConvoy *convoy, const LsTransfer *transfer, guint32 mark) {
@@ -106,7 +104,7 @@ static gboolean claim_member (const LsConvoy *convoy, guint32 rank) {
   gint64 held = convoy->used[0]->transfer->sm_held;
   if (state->convoy != 0 || (device->convoy != 0 && device->convoy != convoy->number) ||
       device->speed != LS_USAGE_ONE || device->hbm_used != 0 || device->held != held ||
-      device->active->len > 0 || !resource_is_free (convoy, device->hbm))
+      device->active.len > 0 || !resource_is_free (convoy, device->hbm))
     return FALSE;
   state->convoy = convoy->number;
   device->convoy = convoy->number;
@@ -191,10 +189,8 @@ static gboolean members_fit (LsConvoy *convoy) {
 /* --- beginning --- */
 
 static LsConvoy *take_convoy (LsEngine *e) {
-  if (e->free_convoys->len > 0) {
-    guint32 number = g_array_index (e->free_convoys, guint32, e->free_convoys->len - 1);
-    g_array_set_size (e->free_convoys, e->free_convoys->len - 1);
-    return convoy_at (e, number);
+  if (e->free_convoys.len > 0) {
+    return convoy_at (e, ls_numbers_pop (&e->free_convoys));
   }
   LsConvoy *convoy = g_new0 (LsConvoy, 1);
   convoy->e = e;
@@ -205,7 +201,7 @@ static LsConvoy *take_convoy (LsEngine *e) {
 
 static void free_convoy (LsConvoy *convoy) {
   convoy->live = FALSE;
-  g_array_append_val (convoy->e->free_convoys, convoy->number);
+  ls_numbers_push (&convoy->e->free_convoys, convoy->number);
 }
 
 static void prepare (LsConvoy *convoy, guint32 number) {
@@ -295,15 +291,15 @@ static void try_group (LsEngine *e, guint32 number) {
 void ls_convoys_note (LsEngine *e, guint32 group) {
   if (e->convoys_off || e->wants_rates || e->wants_messages)
     return;
-  g_array_append_val (e->convoy_groups, group);
+  ls_numbers_push (&e->convoy_groups, group);
 }
 
 void ls_convoys_begin (LsEngine *e) {
   if (e->convoy_of->len < e->resource_names->len)
     g_array_set_size (e->convoy_of, e->resource_names->len);
-  for (guint i = 0; i < e->convoy_groups->len; i++)
-    try_group (e, g_array_index (e->convoy_groups, guint32, i));
-  g_array_set_size (e->convoy_groups, 0);
+  for (guint i = 0; i < e->convoy_groups.len; i++)
+    try_group (e, e->convoy_groups.data[i]);
+  e->convoy_groups.len = 0;
 }
 
 /* --- dissolving --- */

@@ -33,7 +33,7 @@ void ls_device_touch (LsEngine *e, guint32 number) {
   if (device->dirty)
     return;
   device->dirty = TRUE;
-  g_array_append_val (e->dirty_devices, number);
+  ls_numbers_push (&e->dirty_devices, number);
 }
 
 void ls_device_hold (LsEngine *e, guint32 rank, gint64 sm_held) {
@@ -43,7 +43,7 @@ void ls_device_hold (LsEngine *e, guint32 rank, gint64 sm_held) {
   ls_convoy_leaves_rank (e, rank);
   LsEngineDevice *device = ls_device_at (e, number);
   device->held += sm_held;
-  if (device->active->len > 0)
+  if (device->active.len > 0)
     ls_device_touch (e, number);
 }
 
@@ -276,8 +276,8 @@ static LsSharer sharer_of (LsEngine *e, LsStreamRef ref) {
 }
 
 static void settle_shared (LsEngine *e, LsEngineDevice *device, gint64 sm, gint64 hbm) {
-  const LsStreamRef *active = (const LsStreamRef *) (gconstpointer) device->active->data;
-  guint n = device->active->len;
+  const LsStreamRef *active = device->active.data;
+  guint n = device->active.len;
   g_array_set_size (e->sharers, n);
   LsSharer *sharers = (LsSharer *) (gpointer) e->sharers->data;
   for (guint i = 0; i < n; i++) {
@@ -297,19 +297,18 @@ static void settle_shared (LsEngine *e, LsEngineDevice *device, gint64 sm, gint6
 }
 
 void ls_device_settle (LsEngine *e) {
-  for (guint i = 0; i < e->dirty_devices->len; i++) {
-    LsEngineDevice *device = ls_device_at (e, g_array_index (e->dirty_devices, guint32, i));
+  for (guint i = 0; i < e->dirty_devices.len; i++) {
+    LsEngineDevice *device = ls_device_at (e, e->dirty_devices.data[i]);
     device->dirty = FALSE;
-    if (device->active->len == 0)
+    if (device->active.len == 0)
       continue;
     gint64 sm = available_sm (device), hbm = available_hbm (device);
-    if (device->active->len == 1 &&
-        weight_on (e, g_array_index (device->active, LsStreamRef, 0)) == 1)
-      set_shares (e, g_array_index (device->active, LsStreamRef, 0), sm, hbm, -1);
+    if (device->active.len == 1 && weight_on (e, device->active.data[0]) == 1)
+      set_shares (e, device->active.data[0], sm, hbm, -1);
     else
       settle_shared (e, device, sm, hbm);
   }
-  g_array_set_size (e->dirty_devices, 0);
+  e->dirty_devices.len = 0;
 }
 
 /* Adds what an undisturbed block did, from its sums. */
@@ -329,14 +328,14 @@ static void account_pristine (LsEngine *e, guint32 rank, guint stream, LsStream 
 static void leave_device (LsEngine *e, guint32 rank, guint stream, LsStream *st) {
   guint32 number = device_of (e, rank, st);
   LsEngineDevice *device = ls_device_at (e, number);
-  for (guint i = 0; i < device->active->len; i++) {
-    LsStreamRef ref = g_array_index (device->active, LsStreamRef, i);
+  for (guint i = 0; i < device->active.len; i++) {
+    LsStreamRef ref = device->active.data[i];
     if (ref.rank == rank && ref.stream == stream) {
-      g_array_remove_index_fast (device->active, i);
+      device->active.data[i] = ls_stream_refs_pop (&device->active);
       break;
     }
   }
-  if (device->active->len > 0)
+  if (device->active.len > 0)
     ls_device_touch (e, number);
 }
 
@@ -361,11 +360,16 @@ static void end_run (LsEngine *e, guint32 rank, guint stream, guint32 n) {
   }
   if (last->flags & LS_OP_MARK)
     ls_account_mark (e, rank, last, st->counters);
+  ls_rank_at (e, rank)->n_running--;
   ls_executor_complete (e, rank, stream, n);
 }
 
 void ls_device_sync_rank (LsEngine *e, guint32 rank, guint except) {
   ls_convoy_leaves_rank (e, rank);
+  guint others = ls_rank_at (e, rank)->n_running;
+  others -= ls_stream_at (e, rank, except)->state == LS_STREAM_RUNNING;
+  if (others == 0)
+    return;
   for (guint s = 0; s < ls_rank_at (e, rank)->n_streams; s++)
     if (s != except) {
       LsStream *st = ls_stream_at (e, rank, s);
@@ -406,6 +410,7 @@ void ls_device_start_block (LsEngine *e, guint32 rank, guint stream) {
   if (G_UNLIKELY (place->convoy != 0))
     ls_convoy_dissolve (e, place->convoy);
   st->state = LS_STREAM_RUNNING;
+  ls_rank_at (e, rank)->n_running++;
   st->start_ps = st->run_start_ps = st->run_time_ps = e->now_ps;
   st->sm_share = st->hbm_share = st->rate = -1;
   gboolean varying =
@@ -419,7 +424,7 @@ void ls_device_start_block (LsEngine *e, guint32 rank, guint stream) {
   st->event = LS_EVENT_NONE;
   begin_kernel (e, rank, stream, st, st->pc);
   LsStreamRef ref = {rank, (guint16) stream};
-  g_array_append_val (place->active, ref);
+  ls_stream_refs_push (&place->active, ref);
   gboolean nothing = !varying && run_is_nothing (e, rank, stream, st);
   if (!nothing) {
     ls_flights_weigh (e, place->hbm); /* what they take of the memory counts from now on */
@@ -437,13 +442,14 @@ void ls_device_resume_block (LsEngine *e, guint32 rank, gint64 start_ps, gint64 
   LsStream *st = ls_stream_at (e, rank, LS_MAIN_STREAM);
   st->device_kind = 0;
   st->state = LS_STREAM_RUNNING;
+  ls_rank_at (e, rank)->n_running++;
   st->ready_ps = st->start_ps = st->run_start_ps = st->run_time_ps = start_ps;
   st->sm_share = st->hbm_share = LS_USAGE_ONE;
   st->rate = -1;
   st->pristine = TRUE;
   begin_kernel (e, rank, LS_MAIN_STREAM, st, st->pc);
   LsStreamRef ref = {rank, LS_MAIN_STREAM};
-  g_array_append_val (ls_device_at (e, ls_rank_at (e, rank)->device)->active, ref);
+  ls_stream_refs_push (&ls_device_at (e, ls_rank_at (e, rank)->device)->active, ref);
   st->event = ls_event_queue_push (e->queue, end_ps, 1,
                                    (LsEvent){LS_EVENT_BLOCK_END, rank, LS_MAIN_STREAM});
 }

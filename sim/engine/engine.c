@@ -37,7 +37,7 @@ static void clear_channel (gpointer data) {
 }
 
 static void clear_device (gpointer data) {
-  g_array_unref (((LsEngineDevice *) data)->active);
+  g_free (((LsEngineDevice *) data)->active.data);
 }
 
 static void clear_flight (gpointer data) {
@@ -61,7 +61,6 @@ LsEngine *ls_engine_new (void) {
   e->resource_device = array_of (sizeof (guint32), NULL);
   e->resource_carried = g_array_new (FALSE, FALSE, sizeof (LsInt128));
   e->devices = array_of (sizeof (LsEngineDevice), clear_device);
-  e->dirty_devices = array_of (sizeof (guint32), NULL);
   e->sharers = array_of (sizeof (LsSharer), NULL);
   e->ranks = g_array_new (FALSE, FALSE, sizeof (LsRankState));
   g_array_set_clear_func (e->ranks, clear_rank);
@@ -71,22 +70,15 @@ LsEngine *ls_engine_new (void) {
   e->channels = array_of (sizeof (LsChannel), clear_channel);
   e->channel_of = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   e->messages = array_of (sizeof (LsMessage), NULL);
-  e->free_messages = array_of (sizeof (guint32), NULL);
   e->activities = array_of (sizeof (LsActivity), NULL);
-  e->free_activities = array_of (sizeof (guint32), NULL);
-  e->starting = array_of (sizeof (guint32), NULL);
   e->places = array_of (sizeof (LsLightLoad), NULL);
   e->flights = array_of (sizeof (LsFlight), clear_flight);
-  e->free_flights = array_of (sizeof (guint32), NULL);
-  e->flights_to_go = array_of (sizeof (guint32), NULL);
   e->copy_of = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free,
                                       (GDestroyNotify) ls_cached_transfer_free);
   e->timers = array_of (sizeof (LsTimer), NULL);
   e->tables = g_array_new (FALSE, FALSE, sizeof (LsTable));
   e->outside_transfers = g_ptr_array_new_with_free_func ((GDestroyNotify) ls_cached_transfer_free);
   e->outsides = array_of (sizeof (LsOutside), NULL);
-  e->free_outsides = array_of (sizeof (guint32), NULL);
-  e->todo = array_of (sizeof (LsStreamRef), NULL);
   ls_convoys_init (e);
   return e;
 }
@@ -97,16 +89,18 @@ void ls_engine_free (LsEngine *e) {
   g_clear_pointer (&e->nominal, g_hash_table_unref);
   ls_memory_free_sparse (e->history, (gsize) e->streams->len * LS_HISTORY, sizeof (LsHistory));
   ls_memory_free_sparse (e->memory, e->ranks->len, sizeof (LsRankMemory));
-  GArray *arrays[] = {e->resource_per_s,  e->resource_device, e->resource_carried,
-                      e->devices,         e->dirty_devices,   e->sharers,
-                      e->ranks,           e->streams,         e->slots,
-                      e->groups,          e->channels,        e->messages,
-                      e->free_messages,   e->activities,      e->starting,
-                      e->free_activities, e->timers,          e->todo,
-                      e->outsides,        e->free_outsides,   e->places,
-                      e->flights,         e->free_flights,    e->flights_to_go};
+  GArray *arrays[] = {e->resource_per_s, e->resource_device, e->resource_carried, e->devices,
+                      e->sharers,        e->ranks,           e->streams,          e->slots,
+                      e->groups,         e->channels,        e->messages,         e->activities,
+                      e->timers,         e->outsides,        e->places,           e->flights};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_array_unref (arrays[i]);
+  const LsNumbers *numbers[] = {&e->dirty_devices, &e->free_messages, &e->free_activities,
+                                &e->starting,      &e->free_flights,  &e->flights_to_go,
+                                &e->free_outsides};
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
+    g_free (numbers[i]->data);
+  g_free (e->todo.data);
   ls_convoys_free (e);
   g_ptr_array_unref (e->resource_names);
   g_array_unref (e->tables);
@@ -139,9 +133,10 @@ void ls_engine_set_ample (LsEngine *e, guint resource) {
 guint ls_engine_add_device (LsEngine *e, const char *name, double memory_bytes_per_s) {
   g_autofree char *sm_name = name ? g_strdup_printf ("%s/sm", name) : NULL;
   g_autofree char *hbm_name = name ? g_strdup_printf ("%s/hbm", name) : NULL;
-  LsEngineDevice device = {.hbm_rate = ls_rate_from_per_s (memory_bytes_per_s),
-                           .speed = LS_USAGE_ONE,
-                           .active = array_of (sizeof (LsStreamRef), NULL)};
+  LsEngineDevice device = {
+      .hbm_rate = ls_rate_from_per_s (memory_bytes_per_s),
+      .speed = LS_USAGE_ONE,
+  };
   guint32 number = e->devices->len;
   device.sm = ls_engine_add_resource (e, sm_name, 1.0);
   device.hbm = ls_engine_add_resource (e, hbm_name, memory_bytes_per_s);
@@ -414,11 +409,11 @@ static void dispatch_next (LsEngine *e) {
 /* Transfers that start, and rates. */
 static void settle_transfers (LsEngine *e) {
   gboolean any = ls_sharing_is_dirty (e->sharing);
-  if (e->starting->len > 0) {
+  if (e->starting.len > 0) {
     ls_activity_settle (e);
     any = TRUE;
   }
-  if (e->flights_to_go->len > 0) {
+  if (e->flights_to_go.len > 0) {
     ls_flights_settle (e);
     any = any || ls_sharing_is_dirty (e->sharing);
   }
@@ -429,14 +424,14 @@ static void settle_transfers (LsEngine *e) {
 /* Advances streams and solves until nothing changes at this instant. */
 static void settle (LsEngine *e) {
   do {
-    if (e->todo->len > 0)
+    if (e->todo.len > 0)
       ls_executor_drain (e);
-    if (e->convoy_groups->len > 0)
+    if (e->convoy_groups.len > 0)
       ls_convoys_begin (e);
     settle_transfers (e);
-    if (e->dirty_devices->len > 0)
+    if (e->dirty_devices.len > 0)
       ls_device_settle (e);
-  } while (e->todo->len > 0 || e->starting->len > 0);
+  } while (e->todo.len > 0 || e->starting.len > 0);
 }
 
 static gboolean finish (LsEngine *e, GError **error) {
@@ -495,7 +490,7 @@ static gboolean run (LsEngine *e, gint64 until_ps, gboolean programs, const vola
     e->now_ps = time_ps;
     do {
       dispatch_next (e);
-      if (e->todo->len > 0)
+      if (e->todo.len > 0)
         ls_executor_drain (e);
     } while (!ls_event_queue_is_empty (e->queue) && ls_event_queue_peek_time (e->queue) == time_ps);
     settle (e);

@@ -94,38 +94,38 @@ struct LsEngine {
   GArray *resource_device;  /* guint32: device whose memory it is */
   GArray *resource_carried; /* LsInt128: bytes x usage */
   GArray *devices;          /* LsEngineDevice */
-  GArray *dirty_devices;    /* guint32 */
-  GArray *sharers;          /* LsSharer, scratch of device.c */
-  GArray *ranks;            /* LsRankState */
-  GArray *streams;          /* LsStream */
-  GArray *slots;            /* LsSlotEntry, of all ranks */
-  LsHistory *history;       /* from the start: [k x number of streams + stream], k < LS_HISTORY */
-  LsRankMemory *memory;     /* from the start: by rank */
-  GArray *groups;           /* LsGroup */
-  GArray *channels;         /* LsChannel */
+  LsNumbers dirty_devices;
+  GArray *sharers;      /* LsSharer, scratch of device.c */
+  GArray *ranks;        /* LsRankState */
+  GArray *streams;      /* LsStream */
+  GArray *slots;        /* LsSlotEntry, of all ranks */
+  LsHistory *history;   /* from the start: [k x number of streams + stream], k < LS_HISTORY */
+  LsRankMemory *memory; /* from the start: by rank */
+  GArray *groups;       /* LsGroup */
+  GArray *channels;     /* LsChannel */
   GHashTable *channel_of;
   GArray *messages; /* LsMessage */
-  GArray *free_messages;
+  LsNumbers free_messages;
   GArray *activities; /* LsActivity */
-  GArray *free_activities;
-  GArray *starting;             /* guint32 activities that begin to load at this instant */
-  GArray *places;               /* LsLightLoad by resource; none before messages */
-  GArray *flights;              /* LsFlight */
-  GArray *free_flights;         /* guint32 */
-  GArray *flights_to_go;        /* guint32 flights that start, or begin to load, at this instant */
+  LsNumbers free_activities;
+  LsNumbers starting; /* activities that begin to load at this instant */
+  GArray *places;     /* LsLightLoad by resource; none before messages */
+  GArray *flights;    /* LsFlight */
+  LsNumbers free_flights;
+  LsNumbers flights_to_go;      /* flights that start, or begin to load, at this instant */
   LsFlightDuration lately;      /* what was last worked out */
   GHashTable *copy_of;          /* LsCachedTransfer by rank and descriptor */
   GArray *timers;               /* LsTimer by event slot */
   GArray *tables;               /* LsTable */
   GPtrArray *outside_transfers; /* LsCachedTransfer */
   GArray *outsides;             /* LsOutside */
-  GArray *free_outsides;        /* guint32 */
-  GArray *todo;                 /* LsStreamRef to advance */
-  GPtrArray *convoys;           /* LsConvoy, by number from 1 */
-  GArray *free_convoys;         /* guint32 */
-  GArray *convoy_of;            /* guint32 by resource: the convoy that has it, 0: none */
-  GArray *convoy_groups;        /* guint32 groups whose collectives have begun at this instant */
-  GHashTable *convoy_memos;     /* LsConvoyMemo by its key */
+  LsNumbers free_outsides;
+  LsStreamRefs todo;  /* to advance */
+  GPtrArray *convoys; /* LsConvoy, by number from 1 */
+  LsNumbers free_convoys;
+  GArray *convoy_of;        /* guint32 by resource: the convoy that has it, 0: none */
+  LsNumbers convoy_groups;  /* whose collectives have begun at this instant */
+  GHashTable *convoy_memos; /* LsConvoyMemo by its key */
   struct LsConvoyMemo *convoy_scratch;
   guint32 n_convoys; /* under way */
   gboolean convoys_off;

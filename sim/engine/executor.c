@@ -19,7 +19,7 @@ static void queue (LsEngine *e, guint32 rank, guint stream) {
     return;
   st->queued = TRUE;
   LsStreamRef ref = {rank, (guint16) stream};
-  g_array_append_val (e->todo, ref);
+  ls_stream_refs_push (&e->todo, ref);
 }
 
 /* Passes waits in order; FALSE when the stream is now blocked on one. */
@@ -183,12 +183,12 @@ static void advance (LsEngine *e, guint32 rank, guint stream) {
 
 void ls_executor_drain (LsEngine *e) {
   /* FIFO: the list grows while it is walked. */
-  for (guint i = 0; i < e->todo->len; i++) {
-    LsStreamRef ref = g_array_index (e->todo, LsStreamRef, i);
+  for (guint i = 0; i < e->todo.len; i++) {
+    LsStreamRef ref = e->todo.data[i];
     ls_stream_at (e, ref.rank, ref.stream)->queued = FALSE;
     advance (e, ref.rank, ref.stream);
   }
-  g_array_set_size (e->todo, 0);
+  e->todo.len = 0;
 }
 
 void ls_executor_complete (LsEngine *e, guint32 rank, guint stream, guint32 n) {

@@ -48,7 +48,9 @@ static inline LsInt128 ls_work_from_units (gint64 units) {
 static inline gint64 ls_work_duration_ps (LsInt128 work, gint64 rate) {
   if (work <= 0)
     return 0;
-  LsInt128 duration = (work + rate / 2) / rate;
+  /* At the rate of a kernel alone it is a shift. */
+  LsInt128 duration =
+      rate == LS_RATE_ONE ? (work + rate / 2) >> LS_RATE_BITS : (work + rate / 2) / rate;
   if (duration < 1)
     return 1;
   return duration > LS_LONGEST_PS ? LS_LONGEST_PS : (gint64) duration;

@@ -18,9 +18,8 @@ void ls_flight_start (LsEngine *e, guint32 group, guint32 from, guint32 round,
                       const LsRoundMessage *message) {
   guint32 number;
   LS_ASSERT (message->bytes >= 0 && message->to < ls_group_at (e, group)->n && message->to != from);
-  if (e->free_flights->len > 0) {
-    number = g_array_index (e->free_flights, guint32, e->free_flights->len - 1);
-    e->free_flights->len--;
+  if (e->free_flights.len > 0) {
+    number = ls_numbers_pop (&e->free_flights);
   } else {
     number = e->flights->len;
     g_array_set_size (e->flights, number + 1);
@@ -37,7 +36,7 @@ void ls_flight_start (LsEngine *e, guint32 group, guint32 from, guint32 round,
   flight->load.event = LS_EVENT_NONE;
   flight->load.bottleneck = LS_NO_RESOURCE;
   ls_rank_at (e, ls_group_at (e, group)->ranks[from])->sent_bytes += message->bytes;
-  g_array_append_val (e->flights_to_go, number);
+  ls_numbers_push (&e->flights_to_go, number);
 }
 
 void ls_flights_prepare (LsEngine *e) {
@@ -65,7 +64,7 @@ static gboolean try_light (LsEngine *e, guint32 number) {
     if (room < (LsInt128) flight->cap * usage.usage)
       return FALSE;
     guint32 device = device_of[usage.resource];
-    if (device != LS_NONE && ls_device_at (e, device)->active->len > 0)
+    if (device != LS_NONE && ls_device_at (e, device)->active.len > 0)
       return FALSE;
   }
   if (flight->links_size < flight->n_usages) {
@@ -233,7 +232,7 @@ static void arrive (LsEngine *e, guint32 number) {
     record (e, flight);
   const LsFlight done = *flight;
   flight->state = LS_FLIGHT_FREE;
-  g_array_append_val (e->free_flights, number);
+  ls_numbers_push (&e->free_flights, number);
   ls_rounds_arrived (e, &done);
 }
 
@@ -284,15 +283,15 @@ static void start (LsEngine *e, guint32 number) {
 
 void ls_flights_settle (LsEngine *e) {
   /* The list grows while it is walked, by what messages of nothing let start. */
-  for (guint i = 0; i < e->flights_to_go->len; i++) {
-    guint32 number = g_array_index (e->flights_to_go, guint32, i);
+  for (guint i = 0; i < e->flights_to_go.len; i++) {
+    guint32 number = e->flights_to_go.data[i];
     guint8 state = ls_flight_at (e, number)->state;
     if (state == LS_FLIGHT_NEW)
       start (e, number);
     else if (state == LS_FLIGHT_STARTING)
       begin_load (e, number);
   }
-  e->flights_to_go->len = 0;
+  e->flights_to_go.len = 0;
 }
 
 void ls_flight_event (LsEngine *e, guint32 number) {
@@ -301,7 +300,7 @@ void ls_flight_event (LsEngine *e, guint32 number) {
   if (flight->state == LS_FLIGHT_LATENCY) {
     e->n_events--; /* a message counts once, light or not */
     flight->state = LS_FLIGHT_STARTING;
-    g_array_append_val (e->flights_to_go, number);
+    ls_numbers_push (&e->flights_to_go, number);
     return;
   }
   if (flight->state == LS_FLIGHT_LIGHT)

@@ -18,7 +18,7 @@ static void account_rate (LsEngine *e, guint32 n_usages, const LsUsage *usages, 
     if (number != LS_NONE) {
       LsEngineDevice *device = ls_device_at (e, number);
       device->hbm_used += ((LsInt128) new_rate - old_rate) * usages[i].usage;
-      if (device->active->len > 0)
+      if (device->active.len > 0)
         ls_device_touch (e, number);
     }
     if (!e->wants_rates)

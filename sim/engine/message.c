@@ -52,9 +52,8 @@ static LsCachedTransfer *channel_transfer (LsEngine *e, guint32 number, guint de
 
 static guint32 new_message (LsEngine *e, guint32 channel) {
   guint32 number;
-  if (e->free_messages->len > 0) {
-    number = g_array_index (e->free_messages, guint32, e->free_messages->len - 1);
-    g_array_set_size (e->free_messages, e->free_messages->len - 1);
+  if (e->free_messages.len > 0) {
+    number = ls_numbers_pop (&e->free_messages);
   } else {
     number = e->messages->len;
     g_array_set_size (e->messages, number + 1);
@@ -195,7 +194,7 @@ static void meet (LsEngine *e, guint32 number) {
 
 static void free_message (LsEngine *e, guint32 number) {
   ls_message_at (e, number)->ended = TRUE;
-  g_array_append_val (e->free_messages, number);
+  ls_numbers_push (&e->free_messages, number);
 }
 
 /* An eager message has arrived and is received: the receiver's part is over. */

@@ -21,9 +21,8 @@ guint64 ls_engine_start_transfer (LsEngine *e, guint transfer, LsTransferFunc fu
                                   guint64 data) {
   guint32 number;
   LS_REQUIRE (transfer < e->outside_transfers->len, "transfer %u", transfer);
-  if (e->free_outsides->len > 0) {
-    number = g_array_index (e->free_outsides, guint32, e->free_outsides->len - 1);
-    g_array_set_size (e->free_outsides, e->free_outsides->len - 1);
+  if (e->free_outsides.len > 0) {
+    number = ls_numbers_pop (&e->free_outsides);
   } else {
     number = e->outsides->len;
     g_array_set_size (e->outsides, number + 1);
@@ -41,7 +40,7 @@ guint64 ls_engine_start_transfer (LsEngine *e, guint transfer, LsTransferFunc fu
 static void free_outside (LsEngine *e, guint32 number) {
   outside_at (e, number)->activity = LS_NONE;
   outside_at (e, number)->generation++;
-  g_array_append_val (e->free_outsides, number);
+  ls_numbers_push (&e->free_outsides, number);
 }
 
 void ls_outside_ended (LsEngine *e, guint32 number) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/engine.h"
+#include "engine/list.h"
 #include "engine/observer.h"
 #include "engine/program_private.h"
 
@@ -71,6 +72,7 @@ typedef struct {
   guint32 n_alike;     /* ranks in all that it stands for, itself too */
   guint32 first_stream;
   guint16 n_streams, n_open; /* streams not finished */
+  guint16 n_running;         /* streams whose kernels are on a device */
   gboolean observed;
   gboolean steady; /* the work function need not be asked */
   /* [iteration of the outermost loop]: optional operations are left out; or NULL */
@@ -106,14 +108,16 @@ typedef struct {
   guint16 stream;
 } LsStreamRef;
 
+LS_LIST (LsStreamRefs, ls_stream_refs, LsStreamRef)
+
 typedef struct {
   guint32 sm, hbm;   /* resources */
   gint64 hbm_rate;   /* whole bandwidth */
   LsInt128 hbm_used; /* by transfers, at most half: sum of rate x usage, exact */
   gint64 held;       /* SMs held by transfers, sum of fractions */
   gint64 speed;      /* fraction of nominal */
-  GArray *active;    /* LsStreamRef */
-  guint32 convoy;    /* that has it; 0: none */
+  LsStreamRefs active;
+  guint32 convoy; /* that has it; 0: none */
   gboolean dirty;
 } LsEngineDevice;
 

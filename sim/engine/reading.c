@@ -146,11 +146,22 @@ static void check_device (const LsEngineDevice *device) {
               "memory bandwidth of transfers out of range");
 }
 
+static void check_streams (LsEngine *e, guint32 rank) {
+  const LsRankState *state = ls_rank_at (e, rank);
+  guint n = 0;
+  for (guint s = 0; s < state->n_streams; s++)
+    n += ls_stream_at (e, rank, s)->state == LS_STREAM_RUNNING;
+  LS_REQUIRE (n == state->n_running, "rank %u: %u streams run kernels, %u are counted", rank, n,
+              state->n_running);
+}
+
 void ls_engine_check (LsEngine *e) {
   ls_event_queue_check (e->queue);
   ls_sharing_check (e->sharing);
-  for (guint32 rank = 0; rank < e->ranks->len; rank++)
+  for (guint32 rank = 0; rank < e->ranks->len; rank++) {
     check_memory (e, rank);
+    check_streams (e, rank);
+  }
   for (guint32 d = 0; d < e->devices->len; d++)
     check_device (ls_device_at (e, d));
   ls_flights_check (e);

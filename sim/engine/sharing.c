@@ -5,16 +5,12 @@
 
 LsSharing *ls_sharing_new (void) {
   LsSharing *sharing = g_new0 (LsSharing, 1);
-  GArray **numbers[] = {&sharing->free_flows, &sharing->opened, &sharing->queue};
 
   sharing->resources = g_array_new (FALSE, FALSE, sizeof (LsResource));
   sharing->flows = g_array_new (FALSE, TRUE, sizeof (LsFlow));
-  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
-    *numbers[i] = g_array_new (FALSE, TRUE, sizeof (guint32));
   sharing->part = g_array_new (FALSE, FALSE, sizeof (LsReached));
   sharing->stops = g_array_new (FALSE, FALSE, sizeof (LsStop));
   sharing->users = g_array_new (FALSE, FALSE, sizeof (LsOpenUser));
-  sharing->changes = g_array_new (FALSE, FALSE, sizeof (LsRateChange));
   return sharing;
 }
 
@@ -26,11 +22,14 @@ void ls_sharing_free (LsSharing *sharing) {
       g_free (ls_resource_at (sharing, r)->users.many);
   for (guint32 f = 0; f < sharing->flows->len; f++)
     g_free (ls_flow_at (sharing, f)->places);
-  GArray *arrays[] = {sharing->resources, sharing->flows, sharing->free_flows,
-                      sharing->opened,    sharing->part,  sharing->queue,
-                      sharing->stops,     sharing->users, sharing->changes};
+  GArray *arrays[] = {sharing->resources, sharing->flows, sharing->part, sharing->stops,
+                      sharing->users};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_array_unref (arrays[i]);
+  g_free (sharing->free_flows.data);
+  g_free (sharing->opened.data);
+  g_free (sharing->queue.data);
+  g_free (sharing->changes.data);
   g_free (sharing);
 }
 
@@ -89,9 +88,8 @@ static guint32 add_user (LsResource *resource, LsUser user) {
 
 static guint32 new_flow (LsSharing *sharing, guint32 n_usages) {
   guint32 number;
-  if (sharing->free_flows->len > 0) {
-    number = g_array_index (sharing->free_flows, guint32, sharing->free_flows->len - 1);
-    g_array_set_size (sharing->free_flows, sharing->free_flows->len - 1);
+  if (sharing->free_flows.len > 0) {
+    number = ls_numbers_pop (&sharing->free_flows);
   } else {
     number = sharing->flows->len;
     g_array_set_size (sharing->flows, number + 1);
@@ -117,7 +115,7 @@ guint32 ls_sharing_add_flow (LsSharing *sharing, gint64 cap, guint32 bottleneck,
   flow->cap_bottleneck = bottleneck;
   flow->owner = owner;
   flow->live = flow->fresh = flow->open = TRUE;
-  g_array_append_val (sharing->opened, number);
+  ls_numbers_push (&sharing->opened, number);
   for (guint32 i = 0; i < n_usages; i++) {
     LsResource *resource = ls_resource_at (sharing, usages[i].resource);
     LS_ASSERT (usages[i].usage > 0);
@@ -154,15 +152,15 @@ void ls_sharing_remove_flow (LsSharing *sharing, guint32 number) {
     }
   }
   flow->live = flow->open = FALSE;
-  g_array_append_val (sharing->free_flows, number);
+  ls_numbers_push (&sharing->free_flows, number);
 }
 
 void ls_sharing_settle_alone (LsSharing *sharing, guint32 number) {
   LsFlow *flow = ls_flow_at (sharing, number);
-  guint last = sharing->opened->len - 1;
-  LS_REQUIRE (flow->fresh && g_array_index (sharing->opened, guint32, last) == number,
+  guint last = sharing->opened.len - 1;
+  LS_REQUIRE (flow->fresh && sharing->opened.data[last] == number,
               "a flow that is not the newest settles alone");
-  g_array_set_size (sharing->opened, last);
+  sharing->opened.len = last;
   flow->open = flow->fresh = FALSE;
   flow->rate = flow->cap;
 }
@@ -201,7 +199,7 @@ void ls_sharing_set_capacity (LsSharing *sharing, guint32 number, gint64 capacit
 }
 
 gboolean ls_sharing_is_dirty (const LsSharing *sharing) {
-  return sharing->part->len > 0 || sharing->opened->len > 0;
+  return sharing->part->len > 0 || sharing->opened.len > 0;
 }
 
 gint64 ls_sharing_rate (const LsSharing *sharing, guint32 flow) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/assert.h"
+#include "engine/list.h"
 #include "engine/sharing.h"
 
 #define LS_LEVEL_NONE LS_RATE_MAX
@@ -78,17 +79,19 @@ typedef struct {
   gboolean capped;
 } LsOpenUser;
 
+LS_LIST (LsRateChanges, ls_rate_changes, LsRateChange)
+
 struct LsSharing {
   GArray *resources; /* LsResource */
   GArray *flows;     /* LsFlow */
-  GArray *free_flows;
-  GArray *opened;  /* guint32 flow: open, or was */
-  GArray *part;    /* LsReached */
-  GArray *queue;   /* guint32 places in the part, to be measured */
-  GArray *stops;   /* LsStop, a binary heap */
-  GArray *users;   /* LsOpenUser, scratch of a measurement */
-  GArray *changes; /* LsRateChange */
-  guint32 solve;   /* number of the solve, 24 bits */
+  LsNumbers free_flows;
+  LsNumbers opened; /* flows that are open, or were */
+  GArray *part;     /* LsReached */
+  LsNumbers queue;  /* places in the part, to be measured */
+  GArray *stops;    /* LsStop, a binary heap */
+  GArray *users;    /* LsOpenUser, scratch of a measurement */
+  LsRateChanges changes;
+  guint32 solve; /* number of the solve, 24 bits */
   LsSharingCounters counters;
 };
 

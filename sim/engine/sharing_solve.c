@@ -52,7 +52,7 @@ void ls_sharing_open (LsSharing *sharing, guint32 number) {
   if (flow->rate < flow->cap)
     ls_sharing_uncount (sharing, number);
   flow->open = TRUE;
-  g_array_append_val (sharing->opened, number);
+  ls_numbers_push (&sharing->opened, number);
 }
 
 static void queue_up (LsSharing *sharing, guint32 place) {
@@ -60,7 +60,7 @@ static void queue_up (LsSharing *sharing, guint32 place) {
   if (reached->queued)
     return;
   reached->queued = TRUE;
-  g_array_append_val (sharing->queue, place);
+  ls_numbers_push (&sharing->queue, place);
 }
 
 /* --- the heap of stops --- */
@@ -255,7 +255,7 @@ static void note_change (LsSharing *sharing, guint32 number, gint64 rate) {
   if (rate == flow->rate && !flow->fresh)
     return;
   LsRateChange change = {number, flow->rate};
-  g_array_append_val (sharing->changes, change);
+  ls_rate_changes_push (&sharing->changes, change);
   flow->rate = rate;
   flow->fresh = FALSE;
 }
@@ -389,8 +389,8 @@ static void release (LsSharing *sharing, guint32 place, gint64 level) {
 
 /* At the start the users of the queued are not yet counted: they are measured; later a bound is enough. */
 static void empty_queue (LsSharing *sharing, gint64 from) {
-  for (guint i = 0; i < sharing->queue->len; i++) {
-    guint32 place = g_array_index (sharing->queue, guint32, i);
+  for (guint i = 0; i < sharing->queue.len; i++) {
+    guint32 place = sharing->queue.data[i];
     LsReached *reached = ls_reached_at (sharing, place);
     reached->queued = FALSE;
     if (reached->settled)
@@ -400,7 +400,7 @@ static void empty_queue (LsSharing *sharing, gint64 from) {
     else
       schedule (sharing, place, MAX (from, bound_level (sharing, reached, from)), FALSE);
   }
-  g_array_set_size (sharing->queue, 0);
+  sharing->queue.len = 0;
 }
 
 static void fill_up_to (LsSharing *sharing, LsStop stop) {
@@ -430,7 +430,7 @@ static void sweep (LsSharing *sharing) {
       release (sharing, stop.place, level);
     else
       fill_up_to (sharing, stop);
-    if (sharing->queue->len > 0 &&
+    if (sharing->queue.len > 0 &&
         (sharing->stops->len == 0 ||
          g_array_index (sharing->stops, LsStop, 0).key > ((guint64) level << 1) + 1))
       empty_queue (sharing, level + 1);
@@ -447,16 +447,16 @@ static void sweep (LsSharing *sharing) {
 }
 
 guint ls_sharing_solve (LsSharing *sharing, const LsRateChange **changes) {
-  g_array_set_size (sharing->changes, 0);
+  sharing->changes.len = 0;
   if (sharing->part->len > 0)
     sweep (sharing);
-  for (guint i = 0; i < sharing->opened->len; i++) {
-    guint32 number = g_array_index (sharing->opened, guint32, i);
+  for (guint i = 0; i < sharing->opened.len; i++) {
+    guint32 number = sharing->opened.data[i];
     if (ls_flow_at (sharing, number)->open)
       note_change (sharing, number, ls_flow_at (sharing, number)->cap);
   }
-  g_array_set_size (sharing->opened, 0);
-  sharing->counters.flows_changed += sharing->changes->len;
-  *changes = (const LsRateChange *) (gconstpointer) sharing->changes->data;
-  return sharing->changes->len;
+  sharing->opened.len = 0;
+  sharing->counters.flows_changed += sharing->changes.len;
+  *changes = sharing->changes.data;
+  return sharing->changes.len;
 }
