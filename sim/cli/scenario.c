@@ -11,7 +11,9 @@
 #include "config/tables.h"
 #include "train/update_keys.h"
 
+/* Making it costs more than reading a small scenario: once for all that a process reads. */
 LsConfigSchema *ls_scenario_schema (void) {
+  static LsConfigSchema *made;
   const LsConfigKey *const tables[] = {ls_config_keys,
                                        ls_cluster_keys,
                                        ls_model_keys,
@@ -26,7 +28,9 @@ LsConfigSchema *ls_scenario_schema (void) {
                                        ls_config_later_keys,
                                        NULL};
 
-  return ls_config_schema_new (tables);
+  if (g_once_init_enter (&made))
+    g_once_init_leave (&made, ls_config_schema_new (tables));
+  return ls_config_schema_ref (made);
 }
 
 static LsScenario *scenario_new (void) {

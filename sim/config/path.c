@@ -39,6 +39,18 @@ char *ls_config_path (const char *first, ...) {
   return g_string_free (path, FALSE);
 }
 
+/* Paths without quotes, which nearly all are: NULL when a segment is empty. */
+static char **split_plain (const char *path) {
+  char **segments = g_strsplit (path, ".", -1);
+
+  for (char **segment = segments; *segment != NULL; segment++)
+    if (**segment == '\0') {
+      g_strfreev (segments);
+      return NULL;
+    }
+  return segments;
+}
+
 /* Reads one quoted segment from the byte after its opening quote; returns the byte after the
  * closing one, NULL when there is none. */
 static const char *read_quoted (const char *p, GString *segment) {
@@ -82,7 +94,7 @@ static const char *read_segment (const char *p, GString *segment, const char **r
   return p;
 }
 
-char **ls_config_path_split (const char *path, int *column, GError **error) {
+static char **split_quoted (const char *path, int *column, GError **error) {
   g_autoptr (GPtrArray) segments = g_ptr_array_new_with_free_func (g_free);
   const char *p = path;
 
@@ -107,6 +119,12 @@ char **ls_config_path_split (const char *path, int *column, GError **error) {
   }
   g_ptr_array_add (segments, NULL);
   return (char **) g_ptr_array_free (g_steal_pointer (&segments), FALSE);
+}
+
+char **ls_config_path_split (const char *path, int *column, GError **error) {
+  char **segments = strchr (path, '"') == NULL && *path != '\0' ? split_plain (path) : NULL;
+
+  return segments != NULL ? segments : split_quoted (path, column, error);
 }
 
 int ls_config_path_end (const char *assignment) {

@@ -15,6 +15,7 @@
 #include <string.h>
 
 struct LsConfigSchema {
+  gatomicrefcount refs;
   LsSchemaNode *root;
   GPtrArray *rows; /* const LsConfigKey */
 };
@@ -115,6 +116,7 @@ static void resolve_links (LsSchemaNode *node, LsSchemaNode *root) {
 LsConfigSchema *ls_config_schema_new (const LsConfigKey *const *tables) {
   LsConfigSchema *schema = g_new0 (LsConfigSchema, 1);
 
+  g_atomic_ref_count_init (&schema->refs);
   schema->root = schema_node_new ("", NULL);
   schema->rows = g_ptr_array_new ();
   for (; *tables != NULL; tables++)
@@ -124,8 +126,13 @@ LsConfigSchema *ls_config_schema_new (const LsConfigKey *const *tables) {
   return schema;
 }
 
+LsConfigSchema *ls_config_schema_ref (LsConfigSchema *schema) {
+  g_atomic_ref_count_inc (&schema->refs);
+  return schema;
+}
+
 void ls_config_schema_free (LsConfigSchema *schema) {
-  if (schema == NULL)
+  if (schema == NULL || !g_atomic_ref_count_dec (&schema->refs))
     return;
   schema_node_free (schema->root);
   g_ptr_array_unref (schema->rows);

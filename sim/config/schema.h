@@ -89,6 +89,8 @@ typedef struct LsConfigSchema LsConfigSchema;
 /* Joins tables; @tables is an array of tables ended by NULL. Rows must outlive the schema. A row
  * that contradicts another or itself (a default that its own type refuses) is a bug and aborts. */
 LsConfigSchema *ls_config_schema_new (const LsConfigKey *const *tables);
+LsConfigSchema *ls_config_schema_ref (LsConfigSchema *schema);
+/* Gives up a reference. */
 void ls_config_schema_free (LsConfigSchema *schema);
 
 /* The row that describes @path (real names or `*` both match), NULL when the schema has none. */
