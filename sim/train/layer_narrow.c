@@ -1,6 +1,6 @@
 /* Passes that scale operands of linear maps and of attention into narrow formats; see precision.h and layer_builder.h.
  *
- * Model:      each pass moves ls_precision_scaling_bytes per element, and what a compiler reads again.
+ * Model:      each pass moves ls_precision_scaling_bytes per element, and what a compiler reads again, less what it need not.
  * Invariants: nothing is scaled twice: not behind a pass that wrote it so, nor what came in 8 bits.
  */
 #include "train/layer_builder.h"
@@ -27,6 +27,27 @@ void ls_layer_builder_narrow (LsLayerBuilder *builder) {
   builder->by_row = builder->narrow && precision->narrow.recipe == LS_FP8_ROW;
   builder->gathers_narrow = builder->narrow && !builder->by_row;
   builder->copies = builder->narrow ? ls_precision_copies (precision, accelerator) : 0;
+}
+
+/* Reads of what is scaled that a compiler saves: the pass that computes it finds its largest values as it writes (one for
+ * the tensor), or scales it at once (one for each row). Not of what is gathered, or made by attention or by another block:
+ * that is one kernel's output and another's input.
+ * source: PyTorch pull request 111122 (a norm and its largest value take as long as the norm: 83 and 96 us); torchao,
+ * testing/training/roofline_utils.py, fuse_with_prev (read at @0598012). */
+static int reads_saved (const LsLayerBuilder *builder) {
+  const gboolean forward = builder->side == LS_SIDE_FORWARD;
+  const guint n = forward ? builder->plan->n_forward : builder->plan->n_backward;
+  const LsLayerOp *before = forward ? builder->plan->forward : builder->plan->backward;
+  const LsFp8Recipe recipe = builder->workload->precision.narrow.recipe;
+
+  if (!builder->workload->software->compiled || builder->frozen || n == 0 ||
+      (recipe != LS_FP8_CURRENT && recipe != LS_FP8_ROW))
+    return 0;
+  before += n - 1;
+  return (before->kind == LS_KIND_ELEMENTWISE || before->kind == LS_KIND_NORM) &&
+                 before->cost.flops > 0
+             ? 1
+             : 0;
 }
 
 /* One pass that scales `elements` into a narrow format, and reads them `again` more than it must. */
@@ -94,6 +115,7 @@ void ls_layer_scale_weight_columns (LsLayerBuilder *builder, gint64 elements) {
 void ls_layer_scale_operands (LsLayerBuilder *builder, gint64 rows, gint64 in, gint64 out) {
   const LsPrecision frozen = ls_precision_of_frozen (&builder->workload->precision);
   const LsPrecision *precision = builder->frozen ? &frozen : &builder->workload->precision;
+  const int saved = reads_saved (builder);
   LsLayerOp *op = NULL;
 
   if (!builder->narrow)
@@ -118,8 +140,8 @@ void ls_layer_scale_operands (LsLayerBuilder *builder, gint64 rows, gint64 in, g
   }
   /* Nothing behind a pass that wrote it so. */
   if (!builder->fused)
-    scale (builder, "scale_input", rows * in, builder->format, builder->narrow_forward,
-           builder->frozen || builder->by_row ? 1 : builder->copies)
+    scale_reading (builder, "scale_input", rows * in, builder->format, builder->narrow_forward,
+                   builder->frozen || builder->by_row ? 1 : builder->copies, -saved)
         ->phase = LS_PHASE_FORWARD;
   builder->fused = FALSE;
 }
@@ -140,7 +162,8 @@ void ls_layer_scale_gradient (LsLayerBuilder *builder, gint64 elements) {
     return;
   if (!builder->fused)
     scale_reading (builder, "scale_gradient", elements, builder->format, builder->narrow_gradient,
-                   builder->frozen ? 1 : builder->copies, reads_again (builder))
+                   builder->frozen ? 1 : builder->copies,
+                   reads_again (builder) - reads_saved (builder))
         ->phase = LS_PHASE_INPUT_GRAD;
   builder->fused = FALSE;
 }

@@ -498,6 +498,47 @@ START_TEST (fused_passes_write_what_products_read) {
 }
 END_TEST
 
+/* A compiler finds the largest values of what a norm, an activation or a sum writes as it writes them, and scales rows of it
+ * at once: a read of 2 bytes less an element. Not of what attention made, of a gradient that comes from the block behind,
+ * nor of what was gathered (a scale per row, over tensor ranks). Without a compiler all is read. source: PyTorch pull request
+ * 111122. Elements of a token: h, h, h, f forward and h, 2 f, h, 3 h backward. */
+START_TEST (a_compiler_scales_what_it_writes) {
+  static const struct {
+    const char *software;
+    LsFp8Recipe recipe;
+    gint64 input, gradient, saved;
+  } cases[] = {{"pytorch-fsdp2", LS_FP8_CURRENT, 6, 8, 2},
+               {"pytorch-fsdp2", LS_FP8_ROW, 3, 8, 2},
+               {"pytorch-fsdp2-eager", LS_FP8_CURRENT, 6, 6, 0}};
+  const gint64 h = 4096, f = 11008, s = S;
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const gint64 in = cases[i].input, out = cases[i].gradient, less = cases[i].saved;
+    g_autoptr (LsWorkload) workload =
+        ls_workload_new_default (ls_model_new_preset ("llama2-7b", NULL), 1);
+    workload->software = ls_software_find (cases[i].software, NULL);
+    g_autoptr (LsStage) stage = fused_stage (workload, cases[i].recipe, FALSE, "h100");
+    const LsLayerPlan *plan = block (stage);
+
+    ck_assert_int_eq (scaled_bytes (plan->forward, plan->n_forward, "scale_input"),
+                      s * (3 * h + f) * in - s * (2 * h + f) * less);
+    /* Three kernels of a third of the bytes each, by row. */
+    ck_assert_int_le (ABS (scaled_bytes (plan->backward, plan->n_backward, "scale_gradient") -
+                           s * (5 * h + 2 * f) * out + s * (4 * h + 2 * f) * less),
+                      3);
+  }
+  g_autoptr (LsWorkload) split = workload_of ("fp8", 0, 1);
+  split->software = ls_software_find ("pytorch-fsdp2", NULL);
+  split->layout = ls_layout (4, 1, 1);
+  split->sequence_parallel = TRUE;
+  split->precision.narrow.recipe = LS_FP8_ROW;
+  g_autoptr (LsStage) stage = ls_stage_new (split, 0, gpu ("h100"));
+  const LsLayerPlan *plan = block (stage);
+  const guint scale = index_of (plan->forward, plan->n_forward, "scale_input");
+  ck_assert_int_eq (plan->forward[scale].cost.bytes, s * H * 3);
+}
+END_TEST
+
 /* Heads that are exchanged over context ranks (all-to-all) travel in 1 byte: queries, keys, values and the output forward,
  * and their gradients, 8 s h / c elements in all. */
 START_TEST (heads_are_exchanged_in_8_bits) {
@@ -615,6 +656,7 @@ int main (void) {
   tcase_add_test (tests, attention_stays_wide_without_a_kernel);
   tcase_add_test (tests, heads_are_exchanged_in_8_bits);
   tcase_add_test (tests, fused_passes_write_what_products_read);
+  tcase_add_test (tests, a_compiler_scales_what_it_writes);
   suite_add_tcase (suite, tests);
   SRunner *runner = srunner_create (suite);
   srunner_run_all (runner, CK_ENV);
