@@ -37,7 +37,7 @@ static LsKnob knob_of (const char *field, LsFormat format, const LsWorkload *wor
                {"vector_fraction", LS_KNOB_COMPUTE},    {"depth_ramp", LS_KNOB_COMPUTE},
                {"hbm_bytes_per_s", LS_KNOB_HBM},        {"hbm_fraction", LS_KNOB_HBM},
                {"kernel_overhead", LS_KNOB_SOFTWARE},   {"collective_sms", LS_KNOB_COMPUTE},
-               {"collective_slowdown", LS_KNOB_LINK}};
+               {"collective_slowdown", LS_KNOB_LINK},   {"network_slowdown", LS_KNOB_NIC}};
   g_autofree char *forward =
       g_strconcat ("attention_forward.", ls_attention_name (workload->attention), NULL);
   g_autofree char *backward =

@@ -58,6 +58,7 @@ void ls_device_init (LsDevice *device, const LsAccelerator *accelerator, LsClock
       .depth_ramp = tuning->depth_ramp.value,
       .collective_sm_share = MIN (1.0, tuning->collective_sms.value / accelerator->sms),
       .collective_slowdown = tuning->collective_slowdown.value,
+      .network_slowdown = ls_tuning_network_slowdown (tuning)->value,
       .hbm_bytes = accelerator->hbm_bytes,
       .context_bytes = (gint64) tuning->context_bytes.value,
   };

@@ -24,10 +24,11 @@ typedef struct {
   double flash_forward_flops_per_s[LS_N_ATTENTIONS]; /* 0: does not run */
   double flash_backward_flops_per_s[LS_N_ATTENTIONS];
   double collective_sm_share; /* of all SMs, held by one running collective */
-  double collective_slowdown; /* rate factor of a collective whose members all compute */
-  gint64 hbm_bytes;           /* physical, as the driver reports */
-  gint64 context_bytes;       /* taken by the runtime */
-  LsKernelTable *kernels;     /* borrowed: measured times; NULL: none */
+  /* Rate factors of a collective whose members all compute, inside a node and over several */
+  double collective_slowdown, network_slowdown;
+  gint64 hbm_bytes;       /* physical, as the driver reports */
+  gint64 context_bytes;   /* taken by the runtime */
+  LsKernelTable *kernels; /* borrowed: measured times; NULL: none */
 } LsDevice;
 
 /* `software`, when not NULL, scales the matmul rates by its matmul_factor and those of flash attention by its

@@ -62,7 +62,7 @@ typedef struct {
    * not); of other makes: assumed to transpose. */
   gboolean narrow_columns;
   LsSourced collective_sms; /* SMs held by the kernels of one running collective */
-  /* Rate of a collective beside busy compute / rate alone, in (0, 1] */
+  /* Rate of a collective inside a node beside busy compute / rate alone, in (0, 1] */
   LsSourced collective_slowdown;
   LsSourced context_bytes; /* device memory taken by the runtime before any tensor */
   const LsTile *tiles;     /* the shapes a matmul library chooses from; ends with m = 0 */
@@ -71,6 +71,8 @@ typedef struct {
 const char *ls_attention_name (LsAttention attention);
 /* TRUE for kernels that never write the score matrix to memory. */
 gboolean ls_attention_is_flash (LsAttention attention);
+/* The same rate of a collective over several nodes: as inside one where collectives hold no SMs, else one for all. */
+const LsSourced *ls_tuning_network_slowdown (const LsTuning *tuning);
 /* Number i of the record with its provenance; FALSE past the last. */
 gboolean ls_tuning_fact (const LsTuning *tuning, guint i, LsFact *fact);
 

@@ -246,7 +246,8 @@ static LsTransfer *transfer_new (LsNet *net, const LsGroupPlans *plans, const Ls
   if (shape != NULL) {
     const LsDevice *device = &ls_group_spec (shape, 0)->device;
     transfer->sm_held = ls_usage_from_double (device->collective_sm_share);
-    transfer->beside_compute = ls_usage_from_double (device->collective_slowdown);
+    transfer->beside_compute = ls_usage_from_double (
+        shape->n_nodes > 1 ? device->network_slowdown : device->collective_slowdown);
     transfer->algorithm = plan->algorithm != NULL ? plan->algorithm->name : "direct";
     transfer->protocol = ls_protocol_name (choice->protocol);
     owned->channels = ls_cost_channels (shape);

@@ -89,6 +89,10 @@ START_TEST (rates_stay_below_the_data_sheet) {
     ck_assert (best.vector_flops_per_s < row->vector_flops_per_s);
     ck_assert (best.collective_sm_share >= 0 && best.collective_sm_share <= 0.5);
     ck_assert (best.collective_slowdown > 0 && best.collective_slowdown <= 1);
+    /* Networks suffer where kernels of collectives take part, and only there. */
+    ck_assert (best.network_slowdown > 0);
+    ck_assert (best.collective_sm_share > 0 ? best.network_slowdown < best.collective_slowdown
+                                            : best.network_slowdown == best.collective_slowdown);
     ck_assert (best.context_bytes > 0 && best.context_bytes < best.hbm_bytes / 8);
   }
 }

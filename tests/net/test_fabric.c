@@ -291,6 +291,24 @@ START_TEST (hierarchical_against_ring) {
 END_TEST
 
 /* Copies use PCIe, host memory and the drives or the storage service. */
+/* Beside products a gather inside a node of eight H100 keeps 0.87 of its rate (PyTorch pull request 172714), one over
+ * nodes half (NCCL issue 1433: up to twice the time): of whoever crosses adapters, on however many nodes. */
+START_TEST (computing_slows_networks_more_than_links) {
+  g_autoptr (LsCluster) cluster = test_preset ("dgx-h100", 3);
+  g_autoptr (LsNet) net = ls_net_new (cluster, NULL);
+  const guint gpus[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 16};
+  const guint pair[] = {3, 11};
+  const LsDescriptor gather = {.op = LS_COLLECTIVE_ALL_GATHER, .bytes = N};
+  const gint64 inside = ls_net_transfer (net, gpus, 8, &gather)->beside_compute;
+
+  ck_assert_int_eq (inside, ls_usage_from_double (0.87));
+  ck_assert_int_eq (ls_net_transfer (net, gpus, 2, &gather)->beside_compute, inside);
+  ck_assert_int_eq (ls_net_transfer (net, gpus, 9, &gather)->beside_compute, LS_USAGE_ONE / 2);
+  ck_assert_int_eq (ls_net_transfer (net, gpus, 10, &gather)->beside_compute, LS_USAGE_ONE / 2);
+  ck_assert_int_eq (ls_net_transfer (net, pair, 2, &gather)->beside_compute, LS_USAGE_ONE / 2);
+}
+END_TEST
+
 START_TEST (copies) {
   g_autoptr (LsCluster) cluster = test_preset ("dgx-a100", 1);
   g_autoptr (LsNet) net = ls_net_new (cluster, NULL);
@@ -320,6 +338,7 @@ int main (void) {
   tcase_add_test (tests, order_of_members_does_not_matter);
   tcase_add_test (tests, hierarchical_against_ring);
   tcase_add_test (tests, copies);
+  tcase_add_test (tests, computing_slows_networks_more_than_links);
   suite_add_tcase (suite, tests);
   SRunner *runner = srunner_create (suite);
   srunner_run_all (runner, CK_ENV);
