@@ -68,6 +68,16 @@
   .attention = LS_ATTENTION_FUSED_SOFTMAX, .fused_bias_gelu = TRUE, .fused_dropout_add = TRUE, \
   .bias_passes = TRUE, .fused_norm = TRUE, .fused_optimizer = TRUE
 
+/* What rows of torchtitan without a compiler share. */
+#define FSDP2_EAGER                                                                        \
+  .matmul_factor = ASSUMED (1.0, "no correction"), .attention_factor = FOUND (0.94, SDPA), \
+  .gap_s = ASSUMED (1.5e-6, GAP), .host_launch_s = ASSUMED (8e-6, LAUNCH),                 \
+  .host_step_s = ASSUMED (5e-3, STEP), .attention = LS_ATTENTION_FLASH2,                   \
+  .loss_keeps = LS_LOSS_LOG_SOFTMAX, .fused_optimizer = TRUE, .copies_shards = TRUE,       \
+  .recompute_stops_early = TRUE, .gathers_ahead = TRUE, .unit_buckets = TRUE,              \
+  .root_stays_gathered = TRUE, .posts_all_receives = TRUE, .context_gathers = TRUE,        \
+  .separate_maps = TRUE, .splits_second = TRUE, .scales_each_pass = TRUE
+
 static const LsSoftware generations[] = {
     {.name = "eager-2020",
      .aliases = "megatron-v1.0 megatron-lm-v1.0",
@@ -428,24 +438,7 @@ static const LsSoftware generations[] = {
          "torchtitan-eager fsdp2-eager pytorch-fsdp2-2024-eager pytorch-fsdp2-async-tp-eager "
          "pytorch-fsdp2-2024-async-tp-eager",
      .title = "PyTorch 2.5 FSDP2 without torch.compile (torchtitan)",
-     .matmul_factor = ASSUMED (1.0, "no correction"),
-     .attention_factor = FOUND (0.94, SDPA),
-     .gap_s = ASSUMED (1.5e-6, GAP),
-     .host_launch_s = ASSUMED (8e-6, LAUNCH),
-     .host_step_s = ASSUMED (5e-3, STEP),
-     .attention = LS_ATTENTION_FLASH2,
-     .loss_keeps = LS_LOSS_LOG_SOFTMAX,
-     .fused_optimizer = TRUE,
-     .copies_shards = TRUE,
-     .recompute_stops_early = TRUE,
-     .gathers_ahead = TRUE,
-     .unit_buckets = TRUE,
-     .root_stays_gathered = TRUE,
-     .posts_all_receives = TRUE,
-     .context_gathers = TRUE,
-     .separate_maps = TRUE,
-     .splits_second = TRUE,
-     .scales_each_pass = TRUE,
+     FSDP2_EAGER,
      .source = "torchtitan with torch.compile=False: norms, activations and loss in plain tensor "
                "operations"},
     {.name = "meta-2024",
@@ -465,6 +458,15 @@ static const LsSoftware generations[] = {
      .gathers_ahead = TRUE,
      .unit_buckets = TRUE,
      .source = LLAMA3_FUSIONS},
+    {.name = "pytorch-fsdp2-2024-04-eager",
+     .aliases = "torchtitan-2024-04",
+     .title = "PyTorch of April 2024, FSDP2 without torch.compile (torchtitan's first tables)",
+     FSDP2_EAGER,
+     .fused_norm = TRUE,
+     .source = "as pytorch-fsdp2-eager; its presets said norm_type = \"fused_rmsnorm\" until pull "
+               "request 297 "
+               "(2 May 2024), and its A100 tables came with pull requests 237 and 255 (16 and 18 "
+               "April 2024)"},
     {.name = "generic",
      .aliases = "",
      .title = "a current framework with flash attention and the usual fusions",

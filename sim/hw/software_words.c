@@ -29,6 +29,7 @@ static const struct {
     {{"megatron", "2021"}, "megatron-2021"},
     {{"megatron", "2022"}, "megatron-2022"},
     {{"megatron", "deepspeed"}, "deepspeed-2021"},
+    {{"torchtitan", "compile=false", "docs/performance.md"}, "pytorch-fsdp2-2024-04-eager"},
     {{"torchtitan", "compile=false"}, "pytorch-fsdp2-eager"},
     {{"torchtitan", "202412", "async_tp=true"}, "pytorch-fsdp2-2024-async-tp"},
     {{"torchtitan", "async_tp=true"}, "pytorch-fsdp2-async-tp"},

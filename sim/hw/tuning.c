@@ -493,12 +493,12 @@ static const char *const backward_fields[] = {
 #undef LS_ATTENTION_FIELD
 };
 
-/* The host's proxies, buffers in the HBM and channels that wait for both. Half is also what NCCL issue 1433 reports (sends
- * beside a product: up to twice the time). Rows of one GPU take no part in the fit, and Blackwell and A100 gain from it too:
- * docs/validation.md, "FSDP by the number of GPUs". */
-static const LsSourced network_slowdown =
-    FITTED (0.5, "H100 rows of train_llmfoundry_fsdp.csv over several nodes, as far as NCCL issue "
-                 "1433 saw (beside products up to twice the time); the rows alone would take 0.3");
+/* The host's proxies, buffers in the HBM and channels that wait for both. Rows of one GPU or node take no part in the fit:
+ * docs/kernels.md, "Beside communication". */
+static const LsSourced network_slowdown = FITTED (
+    0.5, "between what H100 rows of train_llmfoundry_fsdp.csv over several nodes take (0.3) and "
+         "the least that MLPerf's bear (0.4); NCCL issue 1433: sends beside a product take "
+         "up to twice the time");
 
 const LsSourced *ls_tuning_network_slowdown (const LsTuning *tuning) {
   return tuning->collective_sms.value > 0 ? &network_slowdown : &tuning->collective_slowdown;

@@ -573,6 +573,19 @@ grep -q "offload" device.yaml && fail "no CPU offload: $(grep zero device.yaml)"
 for row in titan once host; do
   run 0 check $row.yaml
 done
+# torchtitan's first tables ran with a fused norm (its presets of April 2024), later ones without a compiler do not.
+cat >first.csv <<'CSV'
+row_id,source,gpu,gpus,layers,hidden,heads,ffn,ffn_act,seq,tp,pp,global_batch,micro_batch,recompute,framework,precision,other_config,step_time_s
+first,pytorch/torchtitan docs/performance.md,A100-SXM-80GB,8,4,4096,32,11008,swiglu,4096,1,1,8,1,none,torchtitan FSDP2,bf16,torch.compile=False,1
+later,pytorch/torchtitan benchmarks/llama3_h100_202412_torchtitan.md,A100-SXM-80GB,8,4,4096,32,11008,swiglu,4096,1,1,8,1,none,torchtitan FSDP2,bf16,torch.compile=False,1
+CSV
+run 0 validate first.csv --row first --scenario
+says out "software: pytorch-fsdp2-2024-04-eager"
+run 0 validate first.csv --row later --scenario
+says out "software: pytorch-fsdp2-eager"
+run 0 validate first.csv
+awk -F, '{t[$2] = $5} END {exit !(t["first"] < 0.99 * t["later"] && t["first"] > 0.9 * t["later"])}' out ||
+  fail "a fused norm: $(cat out)"
 
 # A fabric that no node of the catalogue has with these accelerators: the node is that of the accelerators.
 cat >amd.csv <<'CSV'
