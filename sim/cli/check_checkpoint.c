@@ -47,19 +47,32 @@ static void text_kind (GString *out, const LsScenario *scenario, LsCheckpointLay
   g_string_append_c (out, '\n');
 }
 
-/* The optimizer's and parameters' bytes of one tensor rank of each stage, to another ZeRO stage on the same
- * ranks, over all ranks. */
+/* Parameters and optimizer of each of `parts` parts, which `copies` ranks hold, to another ZeRO stage there. */
+static void add_stage (LsReshard *sum, gint64 parameters, gint64 optimizer, guint parts,
+                       guint copies, int from, int to) {
+  const LsReshard one =
+      ls_reshard_stage (parameters / parts, optimizer / parts, copies, from, copies, to);
+
+  sum->stays_bytes += one.stays_bytes * parts;
+  sum->moves_bytes += one.moves_bytes * parts;
+  sum->most_moved_bytes += one.most_moved_bytes;
+}
+
+/* To another ZeRO stage on the same ranks, over all ranks. Embedding tables stay where they are. */
 static LsReshard to_stage (const LsScenario *scenario, const LsCheckpointTimes *times, int stage) {
   const LsLayout *layout = &scenario->workload->layout;
-  gint64 parts = layout->tensor * layout->pipeline;
-  gint64 parameters = times->parameters_bytes / parts;
-  LsReshard one =
-      ls_reshard_stage (parameters, times->bytes / parts - parameters, ls_layout_copies (layout),
-                        scenario->workload->zero.stage, ls_layout_copies (layout), stage);
+  const guint expert_parts = ls_layout_size (layout, LS_AXIS_EXPERT) *
+                             ls_layout_size (layout, LS_AXIS_EXPERT_TENSOR) * layout->pipeline;
+  const gint64 optimizer = times->bytes - times->tables_bytes - times->parameters_bytes;
+  const int from = scenario->workload->zero.stage;
+  LsReshard sum = {.stays_bytes = times->tables_bytes};
 
-  one.stays_bytes *= parts;
-  one.moves_bytes *= parts;
-  return one;
+  add_stage (&sum, times->parameters_bytes - times->experts_bytes,
+             optimizer - times->experts_optimizer_bytes, layout->tensor * layout->pipeline,
+             ls_layout_copies (layout), from, stage);
+  add_stage (&sum, times->experts_bytes, times->experts_optimizer_bytes, expert_parts,
+             ls_layout_size (layout, LS_AXIS_EXPERT_DATA), from, stage);
+  return sum;
 }
 
 /* The job on `to` replicas; NULL: it cannot run on so many here. */
@@ -122,8 +135,8 @@ static char *as_text (const LsScenario *scenario) {
   ls_checkpoint_times (scenario->cluster, workload, LS_CHECKPOINT_SHARDED, &times);
   g_autofree char *bytes = ls_quantity_format_decimal ((double) times.bytes, LS_DIMENSION_BYTES);
   g_string_append_printf (
-      out, "checkpoint  %s: parameters, master copy and optimizer, %.4g B per parameter\n", bytes,
-      times.bytes_per_parameter);
+      out, "checkpoint  %s: parameters, master copy and optimizer%s, %.4g B per parameter\n", bytes,
+      times.tables_bytes > 0 ? ", embedding tables" : "", times.bytes_per_parameter);
   if (times.storage)
     g_string_append_printf (out, "written to  %s\n",
                             times.drives
@@ -195,6 +208,7 @@ static char *as_json (const LsScenario *scenario) {
   if (times.storage)
     ls_json_string (json, "written_to", times.drives ? "drives" : "storage");
   ls_json_integer (json, "parameters_bytes", times.parameters_bytes);
+  ls_json_integer (json, "tables_bytes", times.tables_bytes);
   ls_json_number (json, "bytes_per_parameter", times.bytes_per_parameter);
   json_kind (json, scenario, LS_CHECKPOINT_SHARDED);
   json_kind (json, scenario, LS_CHECKPOINT_UNIFIED);

@@ -14,6 +14,9 @@
 typedef struct {
   gint64 parameters_bytes; /* of one model-parallel rank, over all its replicas once */
   gint64 optimizer_bytes;
+  gint64 tables_bytes;    /* embedding tables, each column on one rank */
+  gint64 shared_bytes;    /* of the parameters, those of a rank that others hold too */
+  LsStaticMemory experts; /* of both, what is of routed experts */
 } Part;
 
 static gint64 share (gint64 bytes, guint n) {
@@ -37,9 +40,16 @@ static Part part_of (const LsWorkload *workload, guint stage, const LsAccelerato
   gint64 experts = plan->expert_parameters * ls_layout_size (&workload->layout, LS_AXIS_EXPERT) *
                    ls_layout_size (&workload->layout, LS_AXIS_EXPERT_TENSOR) /
                    workload->layout.tensor;
+  const gint64 shared_experts =
+      ls_workload_expert_shards (workload) > 1 ? plan->expert_parameters : 0;
   LsStaticMemory memory = ls_memory_static (whole, plan->parameters - twice + experts);
+  LsStaticMemory shared = ls_memory_static (whole, plan->parameters - twice + shared_experts);
   return (Part){.parameters_bytes = memory.parameters_bytes,
-                .optimizer_bytes = memory.optimizer_bytes};
+                .optimizer_bytes = memory.optimizer_bytes,
+                .tables_bytes = plan->table_parameters * ls_format_bytes (LS_FORMAT_FP32) *
+                                ls_layout_size (&workload->layout, LS_AXIS_EXPERT),
+                .shared_bytes = shared.parameters_bytes,
+                .experts = ls_memory_static (whole, experts)};
 }
 
 /* --- on the engine ---------------------------------------------------------------------------- */
@@ -166,18 +176,17 @@ static gint64 measure_us (const Bench *bench, LsCollectiveOp op, BytesFunc bytes
   return run_us (bench->cluster, &input);
 }
 
-static gint64 shard_bytes (const Bench *bench, const Part *part) {
-  return share (part->parameters_bytes + part->optimizer_bytes,
-                ls_layout_copies (&bench->workload->layout));
-}
-
 static gint64 whole_bytes (const Bench *bench, const Part *part) {
   (void) bench;
-  return part->parameters_bytes + part->optimizer_bytes;
+  return part->parameters_bytes + part->optimizer_bytes + part->tables_bytes;
+}
+
+static gint64 shard_bytes (const Bench *bench, const Part *part) {
+  return share (whole_bytes (bench, part), ls_layout_copies (&bench->workload->layout));
 }
 
 static gint64 spread_bytes (const Bench *bench, const Part *part) {
-  return bench->workload->zero.stage < 3 ? part->parameters_bytes : 0;
+  return bench->workload->zero.stage < 3 ? part->shared_bytes : 0;
 }
 
 /* A node's ranks get their shares from the memory of another node; then everybody loads. */
@@ -213,6 +222,9 @@ void ls_checkpoint_times (const LsCluster *cluster, const LsWorkload *workload,
     guint rank = ls_layout_rank (axes, (LsCoordinates){.stage = stage});
     parts[stage] = part_of (workload, stage, ls_cluster_gpu (cluster, workload->gpu_of_rank[rank]));
     times->parameters_bytes += axes->tensor * parts[stage].parameters_bytes;
+    times->tables_bytes += axes->tensor * parts[stage].tables_bytes;
+    times->experts_bytes += axes->tensor * parts[stage].experts.parameters_bytes;
+    times->experts_optimizer_bytes += axes->tensor * parts[stage].experts.optimizer_bytes;
     gint64 whole = whole_bytes (&bench, &parts[stage]);
     times->bytes += axes->tensor * whole;
     times->most_rank_bytes =
@@ -260,7 +272,7 @@ void ls_checkpoint_reshard (const LsCluster *cluster, const LsWorkload *workload
   for (guint stage = 0; stage < axes->pipeline; stage++) {
     guint rank = ls_layout_rank (axes, (LsCoordinates){.stage = stage});
     Part part = part_of (workload, stage, ls_cluster_gpu (cluster, workload->gpu_of_rank[rank]));
-    gint64 whole = part.parameters_bytes + part.optimizer_bytes;
+    gint64 whole = part.parameters_bytes + part.optimizer_bytes + part.tables_bytes;
     LsReshard moved = ls_reshard (whole, from, to, FALSE);
     cost->read_bytes += axes->tensor * whole;
     cost->stays_bytes += axes->tensor * moved.stays_bytes;

@@ -26,7 +26,10 @@
 
 typedef struct {
   gint64 bytes;            /* of the whole checkpoint */
-  gint64 parameters_bytes; /* part of it */
+  gint64 parameters_bytes; /* part of it, */
+  gint64 tables_bytes;     /* embedding tables another; */
+  gint64 experts_bytes;    /* of the parameters and of the rest those of routed experts */
+  gint64 experts_optimizer_bytes;
   double bytes_per_parameter;
   gint64 most_rank_bytes;                  /* written by one rank */
   guint writers;                           /* ranks that write */

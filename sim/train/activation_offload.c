@@ -5,7 +5,7 @@
 
 gboolean ls_activations_leave (const LsWorkload *workload, const LsChunk *chunk) {
   return workload->recompute.offload && chunk->mode == LS_CHUNK_FULL &&
-         chunk->plan->input_bytes > 0;
+         ls_chunk_input_bytes (chunk) > 0;
 }
 
 static gint64 stored_bytes (const LsStage *stage, const LsWorkload *workload) {
@@ -14,7 +14,7 @@ static gint64 stored_bytes (const LsStage *stage, const LsWorkload *workload) {
 
   for (guint i = 0; i < chunks->n; i++)
     if (ls_activations_leave (workload, &chunks->chunk[i]))
-      bytes += chunks->chunk[i].segments * chunks->chunk[i].plan->input_bytes;
+      bytes += chunks->chunk[i].segments * ls_chunk_input_bytes (&chunks->chunk[i]);
   return bytes;
 }
 

@@ -13,7 +13,7 @@ static gboolean overlaps (const LsBuilder *builder) {
 }
 
 void ls_activations_begin_forward (LsBuilder *builder, const LsChunk *chunk) {
-  const gint64 bytes = chunk->plan->input_bytes;
+  const gint64 bytes = ls_chunk_input_bytes (chunk);
 
   if (!leaves (builder, chunk))
     return;
@@ -31,7 +31,7 @@ void ls_activations_end_forward (LsBuilder *builder, const LsChunk *chunk) {
     return;
   if (overlaps (builder))
     ls_builder_wait (builder, builder->stored);
-  ls_builder_release (builder, "input", LS_MEMORY_ACTIVATIONS, chunk->plan->input_bytes);
+  ls_builder_release (builder, "input", LS_MEMORY_ACTIVATIONS, ls_chunk_input_bytes (chunk));
 }
 
 void ls_activations_begin_chunk (LsBuilder *builder, const LsChunk *chunk) {
@@ -44,7 +44,7 @@ void ls_activations_begin_chunk (LsBuilder *builder, const LsChunk *chunk) {
 }
 
 void ls_activations_begin_backward (LsBuilder *builder, const LsChunk *chunk) {
-  const gint64 bytes = chunk->plan->input_bytes;
+  const gint64 bytes = ls_chunk_input_bytes (chunk);
 
   if (!leaves (builder, chunk) || builder->backward == LS_ACTION_WEIGHT)
     return;

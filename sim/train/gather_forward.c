@@ -74,18 +74,17 @@ void ls_gather_forward_free (LsGatherForward *state) {
 /* --- bytes ---------------------------------------------------------------------------------- */
 
 static LsShared bytes_of (const LsBuilder *builder, const LsChunk *chunk, gint64 segments) {
-  const LsLayerPlan *plan = chunk->plan;
-
-  return ls_gather_updated_bytes (builder, plan->parameters, plan->expert_parameters,
-                                  plan->narrow_parameters, segments * chunk->size);
+  return ls_gather_updated_bytes (builder, ls_chunk_parameters (chunk),
+                                  ls_chunk_expert_parameters (chunk),
+                                  ls_chunk_narrow_parameters (chunk), segments);
 }
 
 /* Of one segment, as its reduction counts them. */
 static gint64 gradients_of (const LsBuilder *builder, const LsChunk *chunk) {
   const LsShared shared =
-      ls_builder_shared (builder, chunk->plan->parameters, chunk->plan->expert_parameters);
+      ls_builder_shared (builder, ls_chunk_parameters (chunk), ls_chunk_expert_parameters (chunk));
 
-  return ls_builder_reduce_bytes (builder, (shared.dense + shared.experts) * chunk->size);
+  return ls_builder_reduce_bytes (builder, shared.dense + shared.experts);
 }
 
 /* What is noted down has no segments to wait by: one bucket. */

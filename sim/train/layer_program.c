@@ -193,7 +193,7 @@ static gboolean is_looped (const LsBuilder *builder, const LsChunk *chunk) {
 }
 
 static gint64 input_of (const LsChunk *chunk, guint layer) {
-  return chunk->mode == LS_CHUNK_FULL && layer == 0 ? chunk->plan->input_bytes : 0;
+  return chunk->mode == LS_CHUNK_FULL && layer == 0 ? ls_chunk_input_bytes (chunk) : 0;
 }
 
 static void segment_forward (LsBuilder *builder, const LsChunk *chunk) {
@@ -201,13 +201,15 @@ static void segment_forward (LsBuilder *builder, const LsChunk *chunk) {
 
   ls_gather_forward_begin_segment (builder);
   for (guint layer = 0; layer < chunk->size; layer++) {
+    const LsLayerPlan *plan = chunk->plans[layer];
+
     builder->layer = label_of (builder, chunk, layer, FALSE);
     if (layer == 0)
       ls_activations_begin_forward (builder, chunk);
-    ls_gather_begin_layer (builder, chunk->plan, LS_PHASE_FORWARD);
-    layer_forward (builder, chunk->plan, chunk->plan->n_forward, keep_of (chunk, layer),
-                   LS_PHASE_FORWARD, leaves ? 0 : input_of (chunk, layer));
-    ls_gather_end_layer (builder, chunk->plan);
+    ls_gather_begin_layer (builder, plan, LS_PHASE_FORWARD);
+    layer_forward (builder, plan, plan->n_forward, keep_of (chunk, layer), LS_PHASE_FORWARD,
+                   leaves ? 0 : input_of (chunk, layer));
+    ls_gather_end_layer (builder, plan);
   }
   ls_activations_end_forward (builder, chunk);
   builder->layer = LS_LABEL_NONE;
@@ -249,13 +251,15 @@ static void recompute_segment (LsBuilder *builder, const LsChunk *chunk) {
   if (chunk->mode == LS_CHUNK_KEEP)
     return;
   for (guint layer = 0; layer < again; layer++) {
+    const LsLayerPlan *plan = chunk->plans[layer];
+
     builder->layer = label_of (builder, chunk, layer, TRUE);
     if (again_gathered)
-      ls_gather_begin_layer (builder, chunk->plan, LS_PHASE_RECOMPUTE);
-    layer_again (builder, chunk->plan, chunk->mode == LS_CHUNK_SELECTIVE ? RUN_SELECTED : KEEP_ALL,
+      ls_gather_begin_layer (builder, plan, LS_PHASE_RECOMPUTE);
+    layer_again (builder, plan, chunk->mode == LS_CHUNK_SELECTIVE ? RUN_SELECTED : KEEP_ALL,
                  chunk->mode == LS_CHUNK_FULL && layer + 1 == again);
     if (again_gathered)
-      ls_gather_end_layer (builder, chunk->plan);
+      ls_gather_end_layer (builder, plan);
   }
 }
 
@@ -264,20 +268,21 @@ static void recompute_segment (LsBuilder *builder, const LsChunk *chunk) {
 static void chunk_layer_backward (LsBuilder *builder, const LsChunk *chunk, guint layer) {
   const gboolean inputs = builder->backward != LS_ACTION_WEIGHT;
   const gboolean weights = builder->backward != LS_ACTION_INPUT;
+  const LsLayerPlan *plan = chunk->plans[layer];
 
   builder->layer = label_of (builder, chunk, layer, TRUE);
   if (inputs)
-    ls_gather_begin_layer (builder, chunk->plan, LS_PHASE_BACKWARD);
+    ls_gather_begin_layer (builder, plan, LS_PHASE_BACKWARD);
   if (weights)
-    ls_reduce_begin_layer (builder, chunk->plan);
+    ls_reduce_begin_layer (builder, plan);
   if (inputs && !gathers_apart (builder, chunk))
     recompute_segment (builder, chunk);
-  layer_backward (builder, chunk->plan, input_of (chunk, layer));
+  layer_backward (builder, plan, input_of (chunk, layer));
   /* In this order: without overlap the next gather waits for the reduction. */
   if (weights)
-    ls_reduce_end_layer (builder, chunk->plan);
+    ls_reduce_end_layer (builder, plan);
   if (inputs)
-    ls_gather_end_layer (builder, chunk->plan);
+    ls_gather_end_layer (builder, plan);
 }
 
 static void segment_backward (LsBuilder *builder, const LsChunk *chunk) {

@@ -45,9 +45,9 @@ static void run_op (Walker *w, const LsLayerOp *op, gboolean next, gint64 passin
       next && ((op->is_collective && op->overlaps_next) || ls_layer_is_cut (op)) ? passing : 0;
 }
 
-/* Parameters of a layer that travel. */
-static gint64 shared (const Walker *w, const LsLayerPlan *plan) {
-  return (w->dense ? plan->parameters : 0) + (w->experts ? plan->expert_parameters : 0);
+/* Those of so many parameters that travel. */
+static gint64 shared (const Walker *w, gint64 dense, gint64 experts) {
+  return (w->dense ? dense : 0) + (w->experts ? experts : 0);
 }
 
 /* Bytes that are gathered of it. */
@@ -165,14 +165,14 @@ static void chunk_forward (Walker *w, const LsChunk *chunk) {
     for (guint layer = 0; layer < chunk->size; layer++) {
       const gboolean last = layer + 1 == chunk->size;
 
-      gather (w, chunk->plan);
+      gather (w, chunk->plans[layer]);
       if (chunk->mode == LS_CHUNK_FULL && layer == 0)
-        run (w, 0, chunk->plan->input_bytes);
-      forward (w, chunk->plan,
+        run (w, 0, ls_chunk_input_bytes (chunk));
+      forward (w, chunk->plans[layer],
                chunk->mode != LS_CHUNK_FULL && (chunk->mode != LS_CHUNK_CHAIN || last),
                chunk->mode != LS_CHUNK_SELECTIVE);
     }
-    w->live -= leaves (w, chunk) ? chunk->plan->input_bytes : 0;
+    w->live -= leaves (w, chunk) ? ls_chunk_input_bytes (chunk) : 0;
   }
 }
 
@@ -184,28 +184,29 @@ static guint layers_again (const LsChunk *chunk) {
 }
 
 static void segment_backward (Walker *w, const LsChunk *chunk) {
-  const gint64 parameters = shared (w, chunk->plan);
   const gboolean inputs = w->half != LS_ACTION_WEIGHT, weights = w->half != LS_ACTION_INPUT;
 
   if (weights && !w->buffers->by_layer)
-    reduce (w, parameters * chunk->size);
+    reduce (w, shared (w, ls_chunk_parameters (chunk), ls_chunk_expert_parameters (chunk)));
   for (guint layer = 0; inputs && chunk->size > 1 && layer < layers_again (chunk); layer++) {
-    gather (w, chunk->plan);
-    again (w, chunk->plan, chunk->mode == LS_CHUNK_FULL && layer + 1 == layers_again (chunk));
+    gather (w, chunk->plans[layer]);
+    again (w, chunk->plans[layer],
+           chunk->mode == LS_CHUNK_FULL && layer + 1 == layers_again (chunk));
   }
-  for (guint layer = 0; layer < chunk->size; layer++) {
-    const gboolean first = layer + 1 == chunk->size; /* backwards */
+  for (guint layer = chunk->size; layer-- > 0;) {
+    const LsLayerPlan *plan = chunk->plans[layer];
 
     if (inputs)
-      gather (w, chunk->plan);
+      gather (w, plan);
     if (weights && w->buffers->by_layer)
-      reduce (w, parameters);
+      reduce (w, shared (w, plan->parameters, plan->expert_parameters));
     if (inputs && chunk->size == 1 && layers_again (chunk) == 1)
-      again (w, chunk->plan, chunk->mode == LS_CHUNK_FULL);
+      again (w, plan, chunk->mode == LS_CHUNK_FULL);
     if (inputs && chunk->mode == LS_CHUNK_SELECTIVE)
-      run_selected (w, chunk->plan);
-    backward (w, chunk->plan,
-              first && inputs && chunk->mode == LS_CHUNK_FULL ? chunk->plan->input_bytes : 0);
+      run_selected (w, plan);
+    backward (w, plan,
+              layer == 0 && inputs && chunk->mode == LS_CHUNK_FULL ? ls_chunk_input_bytes (chunk)
+                                                                   : 0);
   }
 }
 
@@ -214,9 +215,9 @@ static void fetch_input (Walker *w, const LsChunk *chunk, guint segment) {
   if (!leaves (w, chunk) || w->half == LS_ACTION_WEIGHT)
     return;
   if (segment == 0 || !w->buffers->fetches_ahead)
-    run (w, 0, chunk->plan->input_bytes);
+    run (w, 0, ls_chunk_input_bytes (chunk));
   if (w->buffers->fetches_ahead && segment + 1 < chunk->segments)
-    run (w, 0, chunk->plan->input_bytes);
+    run (w, 0, ls_chunk_input_bytes (chunk));
 }
 
 /* All layers backwards, or a half of it, from `live` on. */

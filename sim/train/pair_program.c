@@ -14,10 +14,17 @@ static gboolean is_exchange (const LsLayerOp *op) {
          op->collective == LS_COLLECTIVE_ALL_TO_ALL;
 }
 
+static gboolean exchanges (const LsLayerPlan *plan) {
+  for (guint op = 0; op < plan->n_forward; op++)
+    if (is_exchange (&plan->forward[op]))
+      return TRUE;
+  return FALSE;
+}
+
 gboolean ls_pair_exchanges (const LsChunks *chunks) {
   for (guint i = 0; i < chunks->n; i++)
-    for (guint op = 0; op < chunks->chunk[i].plan->n_forward; op++)
-      if (is_exchange (&chunks->chunk[i].plan->forward[op]))
+    for (guint layer = 0; layer < chunks->chunk[i].size; layer++)
+      if (exchanges (chunks->chunk[i].plans[layer]))
         return TRUE;
   return FALSE;
 }

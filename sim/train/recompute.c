@@ -46,18 +46,20 @@ static gint64 kernels_ps (const LsLayerPlan *plan, guint n, gboolean selected) {
 
 /* One segment's second forward pass. */
 static gint64 segment_ps (const LsChunk *chunk, const LsWorkload *workload) {
-  const LsLayerPlan *plan = chunk->plan;
-  const gint64 whole = kernels_ps (plan, plan->n_forward, FALSE);
+  const LsLayerPlan *last = chunk->plans[chunk->size - 1];
   const guint needed =
-      workload->software->recompute_stops_early ? ls_layer_plan_needed (plan) : plan->n_forward;
+      workload->software->recompute_stops_early ? ls_layer_plan_needed (last) : last->n_forward;
+  gint64 before = 0; /* the last layer */
 
+  for (guint i = 0; i + 1 < chunk->size; i++)
+    before += kernels_ps (chunk->plans[i], chunk->plans[i]->n_forward, FALSE);
   switch (chunk->mode) {
   case LS_CHUNK_SELECTIVE:
-    return chunk->size * kernels_ps (plan, plan->n_forward, TRUE);
+    return kernels_ps (last, last->n_forward, TRUE);
   case LS_CHUNK_FULL:
-    return (chunk->size - 1) * whole + kernels_ps (plan, needed, FALSE);
+    return before + kernels_ps (last, needed, FALSE);
   case LS_CHUNK_CHAIN:
-    return (chunk->size - 1) * whole;
+    return before;
   case LS_CHUNK_KEEP:
   default:
     return 0;

@@ -125,8 +125,7 @@ static LsShared layer_bytes (const LsBuilder *builder, const LsLayerPlan *plan) 
 }
 
 static LsShared segment_bytes (const LsBuilder *builder, const LsChunk *chunk) {
-  return bytes_of (builder, chunk->plan->parameters * chunk->size,
-                   chunk->plan->expert_parameters * chunk->size);
+  return bytes_of (builder, ls_chunk_parameters (chunk), ls_chunk_expert_parameters (chunk));
 }
 
 static gint64 sum (LsShared bytes) {
@@ -513,7 +512,7 @@ void ls_reduce_end_chunk (LsBuilder *builder, const LsChunk *chunk) {
   if (builder->reduce->when == LS_REDUCE_NONE || by_layer (builder) ||
       !zero_of (builder)->overlap || sum (segment_bytes (builder, chunk)) == 0)
     return;
-  LS_REQUIRE (notes->len > 0, "layer %s has parameters and no backward", chunk->plan->name);
+  LS_REQUIRE (notes->len > 0, "layer %s has parameters and no backward", chunk->plans[0]->name);
   fill_buckets (builder, chunk, g_array_index (notes, LsMark, notes->len - 1));
   builder->reduce->before_chunk += chunk->segments;
 }

@@ -41,6 +41,22 @@ static void set_boundary (LsStage *stage, const LsWorkload *workload, guint numb
   }
 }
 
+/* The plan of a block like this one that the stage has already; NULL: none. */
+static LsLayerPlan *plan_of_alike (const LsStage *stage, const LsTransformer *t, gint32 block) {
+  for (guint i = 0; i < stage->n_runs; i++)
+    if (stage->runs[i].is_block && ls_layer_block_alike (t, stage->runs[i].first, block))
+      return stage->runs[i].plan;
+  return NULL;
+}
+
+/* Does the run bring its plan along, or an earlier one? */
+static gboolean brings_plan (const LsStage *stage, guint run) {
+  for (guint i = 0; i < run; i++)
+    if (stage->runs[i].plan == stage->runs[run].plan)
+      return FALSE;
+  return TRUE;
+}
+
 /* Blocks `first` on, as runs of equal ones: dense or with experts, with or without a window. */
 static void add_blocks (LsStage *stage, const LsWorkload *workload,
                         const LsAccelerator *accelerator, gint32 first, guint count) {
@@ -51,7 +67,10 @@ static void add_blocks (LsStage *stage, const LsWorkload *workload,
 
     for (n = 1; i + n < count && ls_layer_block_alike (t, block, block + (gint32) n);)
       n++;
-    add_run (stage, ls_layer_block_new (workload, accelerator, block), n, block, TRUE);
+    LsLayerPlan *plan = plan_of_alike (stage, t, block);
+    if (plan == NULL)
+      plan = ls_layer_block_new (workload, accelerator, block);
+    add_run (stage, plan, n, block, TRUE);
   }
 }
 
@@ -135,7 +154,7 @@ static void select_operations (LsStage *stage, const LsWorkload *workload) {
   for (guint i = 0; i < stage->n_runs; i++) {
     LsLayerPlan *plan = stage->runs[i].plan;
 
-    if (!stage->runs[i].is_block)
+    if (!stage->runs[i].is_block || !brings_plan (stage, i))
       continue;
     if (recompute->mode == LS_RECOMPUTE_SELECTIVE)
       ls_layer_plan_select (plan, (const char *const *) recompute->operations);
@@ -215,8 +234,9 @@ void ls_stage_free (LsStage *stage) {
     return;
   for (guint i = 0; i < stage->n_parts; i++)
     ls_stage_free (stage->parts[i]);
-  for (guint i = 0; i < stage->n_runs && stage->n_parts == 0; i++)
-    ls_layer_plan_free (stage->runs[i].plan);
+  for (guint i = stage->n_runs; i-- > 0 && stage->n_parts == 0;)
+    if (brings_plan (stage, i))
+      ls_layer_plan_free (stage->runs[i].plan);
   g_free (stage->parts);
   g_free (stage->runs);
   g_free (stage);

@@ -16,7 +16,7 @@
 /* The layers of one pipeline stage in order of execution, as runs of equal layers, planned for one
  * accelerator. Embedding first and head last where the stage has them. */
 typedef struct {
-  LsLayerPlan *plan; /* owned */
+  LsLayerPlan *plan; /* owned; equal layers share theirs */
   guint count;       /* equal layers in sequence */
   gint32 first;      /* number of the first in the model (blocks from 0); -1 embedding and head */
   gboolean is_block; /* may be recomputed */

@@ -292,13 +292,18 @@ static void check_pipeline (LsWorkloadReader *r) {
   }
   if (ls_reader_has (r, W "parallel.layers_per_stage"))
     return; /* reported */
+  const guint devices = r->workload->layout.pipeline;
+  g_autofree char *of_each =
+      stages > devices ? g_strdup_printf (" (%u on each of %u devices)", stages / devices, devices)
+                       : g_strdup ("");
   if (stages > layers)
-    ls_reader_fault (r, W "parallel.pipeline", "%u stages are more than the %u layers", stages,
-                     layers);
+    ls_reader_fault (r, W "parallel.pipeline", "%u stages%s are more than the %u layers", stages,
+                     of_each, layers);
   else if (r->workload->model->kind == LS_MODEL_TRANSFORMER && layers % stages != 0)
     ls_reader_fault (r, W "parallel.pipeline",
-                     "%u does not divide the %u layers; use a divisor or give layers_per_stage",
-                     stages, layers);
+                     "%u stages%s do not divide the %u layers; use a divisor or give %u numbers in "
+                     "layers_per_stage",
+                     stages, of_each, layers, stages);
 }
 
 /* The divisors of n, for a message; "1, 2, ... 64" when there are many (transfer full). */

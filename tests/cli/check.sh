@@ -146,6 +146,14 @@ function ends(line, set,   at, n) {
 head { ends($0, cell); for (i = 2; i <= head; i++) if (cell[i] != edge[i]) { print; bad = 1 } }
 END { exit bad || tables != 3 }' out || fail "cells of check --checkpoint are not under their heads"
 
+# Embedding tables are in the checkpoint: 24 G parameters of 4 bytes. Routed experts lie on one rank in 64: no rank is
+# sent more than a GPU holds when ZeRO is given up.
+run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/dlrm-mlperf.yaml" --checkpoint
+says out "checkpoint  96.16 GB: parameters, master copy and optimizer, embedding tables, 4.001 B per parameter"
+grep -q "^0 -> 3 .* 96.16 GB .* 0 B .* 0 B$" out || fail "check --checkpoint moves tables between ZeRO's stages"
+run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/deepseek-v3-2048.yaml" --checkpoint
+awk '/^1 -> 0/ { found = $NF == "GB" && $(NF - 1) < 80 } END { exit !found }' out ||
+  fail "check --checkpoint sends all experts to each rank"
 # Where checkpoints are written to.
 run 0 check tiny.yaml --checkpoint
 says out "written to  the nodes' own drives"

@@ -81,6 +81,13 @@ static const Case cases[] = {
      "megatron-deepspeed", LS_OFFLOAD_NONE, TRUE},
     {"resnet-50", 1, 8, 1, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_NONE, 1, FALSE, TRUE, NULL,
      LS_OFFLOAD_NONE, FALSE},
+    /* Segments of unlike layers. */
+    {"resnet-50", 1, 8, 1, 0, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 4, FALSE, TRUE, NULL,
+     LS_OFFLOAD_NONE, FALSE},
+    {"gpt-oss-20b", 1, 8, 1, 3, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 3, FALSE, TRUE, NULL,
+     LS_OFFLOAD_NONE, FALSE},
+    {"gpt-oss-20b", 1, 4, 2, 1, LS_SCHEDULE_1F1B, LS_RECOMPUTE_FULL, 5, FALSE, TRUE, NULL,
+     LS_OFFLOAD_NONE, FALSE},
 };
 
 static LsCluster *new_cluster (void) {

@@ -198,6 +198,93 @@ START_TEST (the_curve_and_its_laws)
 }
 END_TEST
 
+/* Blocks that differ: every other attention has a window; pictures shrink; the first block has no experts. */
+static const struct {
+  const char *preset;
+  guint layers, every;
+  guint sizes[3]; /* of segments, the first two chunks of blocks and the last */
+} unlike[] = {{"gpt-oss-20b", 24, 4, {4, 0, 0}},
+              {"gpt-oss-20b", 24, 3, {3, 3, 3}},
+              {"resnet-50", 18, 5, {5, 5, 3}},
+              {"deepseek-v2-lite", 27, 3, {3, 3, 0}}};
+
+START_TEST (segments_of_unlike_layers)
+/* A segment has as many layers whatever their kinds, as Megatron-LM's uniform method counts them: 24 layers whose
+ * windows alternate are six equal segments of four or eight of three, 18 of a ResNet three of five and one of
+ * three, 27 with one dense one first one segment with it and eight without. The curve's forward work is the
+ * textbook's where k divides their number, and all are in a segment once. */
+{
+  LsModel *model = ls_model_new_preset (unlike[_i].preset, NULL);
+  g_autoptr (LsWorkload) workload = ls_workload_new_default (model, 1);
+
+  workload->attention = LS_ATTENTION_FLASH2;
+  workload->seq_len = model->kind == LS_MODEL_TRANSFORMER ? 1024 : 0;
+  workload->global_batch = 1;
+  ck_assert (ls_workload_resolve (workload, NULL));
+  g_autoptr (LsStage) stage = ls_stage_new (workload, 0, gpu ());
+  const LsRecompute every = {
+      .mode = LS_RECOMPUTE_FULL, .every = unlike[_i].every, .layers = G_MAXINT64};
+  g_autoptr (LsChunks) chunks = ls_chunks_new (stage, &every);
+  guint layers = 0, seen = 0;
+
+  for (guint i = 0; i < chunks->n; i++) {
+    const LsChunk *chunk = &chunks->chunk[i];
+    if (chunk->mode != LS_CHUNK_FULL)
+      continue;
+    if (chunk->first + (gint32) (chunk->segments * chunk->size) == (gint32) unlike[_i].layers &&
+        unlike[_i].sizes[2] > 0)
+      ck_assert_uint_eq (chunk->size, unlike[_i].sizes[2]);
+    else if (seen < 2)
+      ck_assert_uint_eq (chunk->size, unlike[_i].sizes[seen]);
+    layers += chunk->segments * chunk->size;
+    seen++;
+  }
+  ck_assert_uint_eq (layers, unlike[_i].layers);
+  if (unlike[_i].every == 4) /* both kinds in each: one loop */
+    ck_assert_uint_eq (seen, 1);
+
+  g_autoptr (GArray) chain = ls_recompute_curve (workload, 0, gpu (), LS_RECOMPUTE_UNIT_OPERATION);
+  ck_assert_uint_eq (chain->len, layers + 1);
+  for (guint k = 1; k <= layers; k++) {
+    const LsRecomputePoint *point = &g_array_index (chain, LsRecomputePoint, k);
+    if (layers % k == 0)
+      ck_assert_double_eq_tol (point->work, point->law_work, 1e-12);
+    ck_assert_int_eq (point->extra_ps > 0, k > 1);
+  }
+}
+END_TEST
+
+START_TEST (stages_of_one_device_are_cut_apart)
+/* 8 layers, two devices with two stages of two each: of `layers: 1` each stage of the model repeats one, as the
+ * device's programs do, so two on a device; and segments of 4 end with their stage. */
+{
+  LsModel *model = ls_model_new_preset ("gpt-7.5b", NULL);
+  g_autoptr (LsWorkload) workload = NULL;
+  LsRecompute one = {.mode = LS_RECOMPUTE_FULL, .every = 4, .layers = 1}, all = one;
+
+  model->transformer.layers = 8;
+  workload = ls_workload_new_default (model, 2);
+  workload->layout = ls_layout (1, 1, 2);
+  workload->schedule = LS_SCHEDULE_INTERLEAVED;
+  workload->virtual_stages = 2;
+  workload->seq_len = 2048;
+  workload->global_batch = 4;
+  ck_assert (ls_workload_resolve (workload, NULL));
+  g_autoptr (LsStage) stage = ls_stage_new (workload, 1, gpu ());
+  g_autoptr (LsChunks) first = ls_chunks_new (stage, &one);
+  all.layers = G_MAXINT64;
+  g_autoptr (LsChunks) whole = ls_chunks_new (stage, &all);
+  guint again = 0;
+
+  for (guint i = 0; i < first->n; i++)
+    again +=
+        first->chunk[i].mode == LS_CHUNK_FULL ? first->chunk[i].segments * first->chunk[i].size : 0;
+  ck_assert_uint_eq (again, 2);
+  for (guint i = 0; i < whole->n; i++)
+    ck_assert_uint_le (whole->chunk[i].size, 2);
+}
+END_TEST
+
 START_TEST (fit_repeats_least)
 /* What fits without recompute keeps all. With activations too large: the choice fits, what repeats one layer less
  * in the same way does not, and full recompute of all layers takes longer. */
@@ -278,6 +365,8 @@ int main (void) {
   tcase_add_loop_test (tcase, all_kinds_of_blocks_can_keep_matmuls, 0, 4);
   tcase_add_loop_test (tcase, the_square_root_rule, 0, 2);
   tcase_add_test (tcase, the_curve_and_its_laws);
+  tcase_add_loop_test (tcase, segments_of_unlike_layers, 0, (int) G_N_ELEMENTS (unlike));
+  tcase_add_test (tcase, stages_of_one_device_are_cut_apart);
   tcase_add_test (tcase, fit_repeats_least);
   tcase_add_test (tcase, fit_without_hope);
   tcase_add_loop_test (tcase, limit_on_gathered_parameters, 0, 7);
