@@ -89,10 +89,13 @@ static double hardware_flops (const LsJob *job, const LsWorkload *workload) {
   for (guint i = 0; i < job->n_kinds; i++) {
     const LsRankKind *kind = &job->kinds[i];
     g_autoptr (LsChunks) chunks = ls_chunks_new (kind->stage, &workload->recompute);
+    LsPipelineSize size = ls_workload_pipeline_size (workload);
     /* Ranks that run one micro-batch together. */
     guint groups = ranks[i] / (workload->layout.tensor * workload->layout.context);
 
-    flops += ls_chunks_recomputed_flops (chunks, workload) * (double) kind->microbatches * groups;
+    size.microbatches = kind->microbatches;
+    flops += ls_chunks_recomputed_flops (chunks, workload) * groups *
+             (double) ls_pipeline_part_microbatches (ls_workload_pipeline (workload), &size);
   }
   return flops;
 }

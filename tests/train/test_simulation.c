@@ -144,14 +144,23 @@ END_TEST
 START_TEST (hardware_flops_add_the_recompute)
 /* Without recompute hfu = mfu; with every block run again the blocks' forward is counted a fourth time. Megatron
  * (SC21, appendix): 96 B s l h^2 (1 + s/(6h) + V/(16 l h)) against 72 B s l h^2 (1 + s/(6h) + V/(12 l h)); the same
- * V/(l h) term in absolute FLOPs, as the logits are not run again. Selective adds 4 B s^2 h per layer. 1e-12. */
+ * V/(l h) term in absolute FLOPs, as the logits are not run again. Selective adds 4 B s^2 h per layer. 1e-12.
+ * DualPipe's devices hold two stages and run half of the micro-batches through each. */
 {
-  static const LsRecomputeMode modes[] = {LS_RECOMPUTE_NONE, LS_RECOMPUTE_FULL,
-                                          LS_RECOMPUTE_SELECTIVE};
-  for (guint i = 0; i < G_N_ELEMENTS (modes); i++) {
+  static const struct {
+    LsRecomputeMode mode;
+    LsScheduleKind schedule;
+  } cases[] = {{LS_RECOMPUTE_NONE, LS_SCHEDULE_1F1B},
+               {LS_RECOMPUTE_FULL, LS_SCHEDULE_1F1B},
+               {LS_RECOMPUTE_SELECTIVE, LS_SCHEDULE_1F1B},
+               {LS_RECOMPUTE_FULL, LS_SCHEDULE_DUALPIPE},
+               {LS_RECOMPUTE_FULL, LS_SCHEDULE_DUALPIPEV},
+               {LS_RECOMPUTE_SELECTIVE, LS_SCHEDULE_ZB_V}};
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     Run run;
     LsWorkload *workload = new_workload ("gpt2-small", 1, 2, 2);
-    workload->recompute = (LsRecompute){.mode = modes[i], .every = 1, .layers = 12};
+    workload->schedule = cases[i].schedule;
+    workload->recompute = (LsRecompute){.mode = cases[i].mode, .every = 1, .layers = 12};
     /* A flash kernel keeps nothing of the core, so that selective would repeat nothing. */
     workload->attention = LS_ATTENTION_FUSED_SOFTMAX;
     run_new (&run, workload, "dgx-a100", 1);
@@ -159,8 +168,8 @@ START_TEST (hardware_flops_add_the_recompute)
     const gint64 b = 8, s = 1024, h = 768, l = 12, v = workload->vocab;
     const double model = ls_flops_megatron (b, s, l, h, v);
     const double core = 4.0 * (double) (b * s * s * h * l);
-    const double hardware = modes[i] == LS_RECOMPUTE_NONE ? model
-                            : modes[i] == LS_RECOMPUTE_FULL
+    const double hardware = cases[i].mode == LS_RECOMPUTE_NONE ? model
+                            : cases[i].mode == LS_RECOMPUTE_FULL
                                 ? ls_flops_megatron_recompute (b, s, l, h, v)
                                 : model + core;
     ck_assert_double_eq_tol (summary->hfu / summary->mfu, hardware / model, 1e-12);
