@@ -28,6 +28,10 @@ static gboolean is_of_format (const char *field, const char *stem, LsFormat form
   return strncmp (field, stem, n) == 0 && g_str_equal (field + n, ls_format_name (format));
 }
 
+static gboolean attends (const LsWorkload *workload) {
+  return workload->model->kind == LS_MODEL_TRANSFORMER;
+}
+
 /* The knob that turns a fact of an accelerator; LS_N_KNOBS: none, or not in this job. */
 static LsKnob knob_of (const char *field, LsFormat format, const LsWorkload *workload) {
   static const struct {
@@ -47,7 +51,7 @@ static LsKnob knob_of (const char *field, LsFormat format, const LsWorkload *wor
     if (g_str_equal (field, plain[i].field))
       return plain[i].knob;
   if (is_of_format (field, "peak.", format) || is_of_format (field, "matmul_ceiling.", format) ||
-      g_str_equal (field, forward) || g_str_equal (field, backward))
+      (attends (workload) && (g_str_equal (field, forward) || g_str_equal (field, backward))))
     return LS_KNOB_COMPUTE;
   return LS_N_KNOBS;
 }
@@ -89,14 +93,15 @@ static void add_nic (LsExplanation *x, const LsNic *nic) {
       add (x, nic->name, is_time (&fact) ? LS_KNOB_LATENCY : LS_KNOB_NIC, &fact);
 }
 
-static void add_software (LsExplanation *x, const LsSoftware *software) {
+static void add_software (LsExplanation *x, const LsWorkload *workload) {
+  const LsSoftware *software = workload->software;
   LsFact fact;
 
   if (seen (x, software->name))
     return;
   for (guint i = 0; ls_software_fact (software, i, &fact); i++)
     if (fact.text == NULL && (is_time (&fact) || g_str_equal (fact.field, "matmul_factor") ||
-                              g_str_equal (fact.field, "attention_factor")))
+                              (attends (workload) && g_str_equal (fact.field, "attention_factor"))))
       add (x, software->name, is_time (&fact) ? LS_KNOB_SOFTWARE : LS_KNOB_COMPUTE, &fact);
 }
 
@@ -170,7 +175,7 @@ void ls_explain_rests (LsExplanation *x, const LsScenario *scenario) {
     const LsNicSet *set = ls_node_compute_nics (&ls_cluster_group (cluster, g)->node);
     add_nic (x, set != NULL ? set->nic : NULL);
   }
-  add_software (x, workload->software);
+  add_software (x, workload);
   x->keys = g_array_new (FALSE, FALSE, sizeof (LsRestKey));
   g_array_set_clear_func (x->keys, key_clear);
   add_keys (x, scenario);

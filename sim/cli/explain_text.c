@@ -133,9 +133,10 @@ static void append_path (GString *out, const LsExplanation *x) {
   for (guint i = 0; i < x->path->len && i < MOST_PATH; i++) {
     const LsPathGroup *group = x->path->pdata[i];
 
-    g_string_append_printf (out, "  %5.1f %%  %s%s%s%s%s, %" G_GINT64_FORMAT " operations\n",
+    g_string_append_printf (out, "  %5.1f %%  %s%s%s%s%s, %" G_GINT64_FORMAT " operation%s\n",
                             100 * group->seconds / sum, group->kind, *group->axis ? " " : "",
-                            group->axis, *group->phase ? " " : "", group->phase, group->operations);
+                            group->axis, *group->phase ? " " : "", group->phase, group->operations,
+                            group->operations == 1 ? "" : "s");
   }
   g_string_append_c (out, '\n');
 }

@@ -105,6 +105,11 @@ if command -v sqlite3 >/dev/null && command -v timeout >/dev/null; then
       fail "pipeline_drawing of width $width"
   done
 fi
+# What has no attention rests on no kernel of it, and one operation is one.
+run 0 run "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/dlrm-mlperf.yaml" -o tables.db
+run 0 explain tables.db --verbose
+! grep attention_ out || fail "explain: a DLRM rests on attention"
+grep -q ', 1 operation$' out || fail "explain: one operation is several"
 run 2 explain
 run 2 explain compute.yaml
 run 2 explain nowhere.db
