@@ -75,12 +75,17 @@ void ls_device_init (LsDevice *device, const LsAccelerator *accelerator, LsClock
   }
 }
 
-LsAttention ls_device_attention (const LsDevice *device, LsAttention wanted) {
+LsAttention ls_accelerator_attention (const LsAccelerator *accelerator, LsAttention wanted) {
   LS_REQUIRE (wanted < LS_N_ATTENTIONS, "attention %d", (int) wanted);
   LsAttention attention = wanted;
-  while (ls_attention_is_flash (attention) && !(device->flash_forward_flops_per_s[attention] > 0))
+  while (ls_attention_is_flash (attention) &&
+         !(accelerator->tuning->flash_forward[attention].value > 0))
     attention = (LsAttention) (attention - 1);
   return attention;
+}
+
+LsAttention ls_device_attention (const LsDevice *device, LsAttention wanted) {
+  return ls_accelerator_attention (device->accelerator, wanted);
 }
 
 gboolean ls_device_attends_narrow (const LsDevice *device, LsAttention attention) {

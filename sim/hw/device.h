@@ -35,7 +35,8 @@ typedef struct {
  * attention_factor. */
 void ls_device_init (LsDevice *device, const LsAccelerator *accelerator, LsClock clock,
                      const LsSoftware *software);
-/* The attention kernel that runs: the wanted one where the device has it, else the next older. */
+/* The attention kernel that runs: the wanted one where the accelerator has it, else the next older. */
+LsAttention ls_accelerator_attention (const LsAccelerator *accelerator, LsAttention wanted);
 LsAttention ls_device_attention (const LsDevice *device, LsAttention wanted);
 /* Has that kernel a form that reads and writes 8 bits? */
 gboolean ls_device_attends_narrow (const LsDevice *device, LsAttention attention);

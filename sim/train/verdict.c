@@ -23,6 +23,16 @@ static gboolean set_mode (LsWorkload *workload, GString *text, LsRecomputeMode m
   return TRUE;
 }
 
+/* Of a proposal's copy: the kernel that runs where one of the accelerators has no flash kernel. */
+static void settle_attention (LsWorkload *workload, const LsAccelerator *const *accelerators) {
+  for (guint i = 0; i < workload->layout.pipeline; i++) {
+    const LsAttention runs = ls_accelerator_attention (accelerators[i], workload->attention);
+
+    if (!ls_attention_is_flash (runs))
+      workload->attention = runs;
+  }
+}
+
 static gboolean recompute_core (LsWorkload *workload, GString *text) {
   if (workload->recompute.mode != LS_RECOMPUTE_NONE ||
       workload->model->kind != LS_MODEL_TRANSFORMER || ls_attention_is_flash (workload->attention))
@@ -230,6 +240,7 @@ static void append_host (GString *text, const LsMemoryEstimate *e) {
 char *ls_memory_verdict (const LsWorkload *workload, const LsAccelerator *const *accelerators,
                          const LsMemoryEstimate *e) {
   GString *text = g_string_new (NULL);
+  g_autoptr (LsWorkload) settled = NULL;
   g_autofree char *remedy = NULL;
 
   if (e->fits)
@@ -256,7 +267,9 @@ char *ls_memory_verdict (const LsWorkload *workload, const LsAccelerator *const 
                             100 * LS_MEMORY_ERROR);
   if (e->fits)
     return g_string_free (text, FALSE);
-  remedy = find_remedy (workload, accelerators);
+  settled = ls_workload_copy (workload);
+  settle_attention (settled, accelerators);
+  remedy = find_remedy (settled, accelerators);
   if (remedy != NULL)
     g_string_append_printf (text, "; would fit with workload.%s", remedy);
   else

@@ -67,6 +67,19 @@ NAMER (optimizer_word, ls_optimizer_name, LsOptimizerKind)
 NAMER (attention_word, ls_attention_name, LsAttention)
 NAMER (offload_word, ls_offload_name, LsOffload)
 
+gboolean ls_reader_runs_flash (const LsWorkloadReader *r, gboolean everywhere) {
+  const LsAttention wanted = r->workload->attention;
+
+  for (guint g = 0; r->cluster != NULL && g < ls_cluster_n_groups (r->cluster); g++) {
+    const LsAccelerator *gpu = ls_cluster_group (r->cluster, g)->node.gpu;
+
+    if (gpu != NULL && ls_reader_has_ranks (r, g) &&
+        ls_attention_is_flash (ls_accelerator_attention (gpu, wanted)) != everywhere)
+      return !everywhere;
+  }
+  return everywhere ? ls_attention_is_flash (wanted) : FALSE;
+}
+
 /* A kernel of attention that the file asks for and accelerators of a group have not: the next older one that they have runs
  * (ls_device_attention). A generation of software brings its own, and means where there is one. */
 static void check_attention (LsWorkloadReader *r) {
@@ -79,12 +92,10 @@ static void check_attention (LsWorkloadReader *r) {
     return;
   for (guint g = 0; r->cluster != NULL && g < ls_cluster_n_groups (r->cluster); g++) {
     const LsAccelerator *gpu = ls_cluster_group (r->cluster, g)->node.gpu;
-    LsAttention runs = wanted;
 
     if (gpu == NULL || gpu == told || !ls_reader_has_ranks (r, g))
       continue;
-    while (ls_attention_is_flash (runs) && !(gpu->tuning->flash_forward[runs].value > 0))
-      runs = (LsAttention) (runs - 1);
+    const LsAttention runs = ls_accelerator_attention (gpu, wanted);
     if (runs == wanted)
       continue;
     told = gpu;
@@ -112,8 +123,9 @@ static const LsSoftware *chosen_software (LsWorkloadReader *r, const LsSoftware 
                                                       LS_N_LAYER_GRAPHS)};
 
   if (choice.compiled == 0 && !software->compiled)
-    ls_reader_no_effect (r, W "software.compile",
-                         "the fusions of this generation are kernels written by hand");
+    ls_reader_no_effect (
+        r, W "software.compile",
+        "nothing of this generation is compiled: what it fuses is written by hand");
   if (choice.compiled == 1 && software->compiled && software->fused_bias_gelu &&
       software->fused_dropout_add && software->fused_norm && software->fused_cross_entropy)
     ls_reader_no_effect (r, W "software.compile", "this generation is compiled already");
@@ -238,6 +250,9 @@ static void read_documents (LsWorkloadReader *r) {
   }
   if (!ls_distribution_read_factor (r->config, r->errors, path, &r->workload->documents))
     r->fine = FALSE;
+  if (!ls_reader_runs_flash (r, FALSE))
+    ls_reader_no_effect (r, path,
+                         "attention that is no flash kernel makes all scores and masks them");
 }
 
 /* Runs of updates have programs of their own that know neither. */

@@ -136,11 +136,11 @@ void ls_reader_recompute (LsWorkloadReader *r) {
   if (recompute->mode == LS_RECOMPUTE_SELECTIVE && recompute->operations == NULL &&
       ls_reader_has (r, W "recompute.mode") &&
       (r->workload->model->kind != LS_MODEL_TRANSFORMER ||
-       (ls_attention_is_flash (r->workload->attention) &&
-        r->workload->model->transformer.latent.kv_rank == 0)))
-    ls_config_no_effect (r->config, W "recompute.mode",
-                         "selective recompute repeats the attention core, and this run has none to "
-                         "repeat (flash attention keeps nothing of it)");
+       (ls_reader_runs_flash (r, TRUE) && r->workload->model->transformer.latent.kv_rank == 0)))
+    ls_config_no_effect (
+        r->config, W "recompute.mode",
+        "selective recompute repeats the attention core, and this run has none to "
+        "repeat (a flash kernel keeps nothing of it); recompute.operations names others");
 }
 
 void ls_reader_choose_recompute (LsWorkloadReader *r) {

@@ -61,6 +61,20 @@ other=$(value step_time_s --set 'workload.batch.documents={dist: exponential, me
 awk -v a="$packed" -v b="$one" 'BEGIN { exit !(a > 0 && a + 0 < b + 0) }' || fail "packed $packed s is not below $one s"
 [ "$packed" = "$again" ] || fail "packed documents differ: $packed and $again"
 [ "$packed" != "$other" ] || fail "another seed draws the same documents"
+# A V100 has no flash kernel: scores are made and masked whatever the documents, there is a core to repeat, and that is
+# proposed first. An H100 has one.
+v100="$SOURCE_DIR/topologies/dgx1-v100.yaml $SOURCE_DIR/workloads/precision/v100.yaml"
+# shellcheck disable=SC2086 # two files
+run 0 check $v100 --set workload.batch.documents=200
+says err "workload.batch.documents has no effect here; attention that is no flash kernel makes all scores and masks them"
+# shellcheck disable=SC2086
+run 0 check $v100 --set workload.recompute=selective
+empty err
+# shellcheck disable=SC2086
+run 3 check $v100 --set workload.batch.micro=4
+says err "would fit with workload.recompute.mode=selective"
+run 0 check small.yaml --set workload.recompute=selective
+says err "this run has none to repeat (a flash kernel keeps nothing of it)"
 # Clipping: the norm takes time.
 clipped=$(value optimizer)
 free=$(value optimizer --set workload.optimizer.clip=none)
