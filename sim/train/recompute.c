@@ -193,6 +193,8 @@ static void try_all (Search *s) {
       try_layers (s, setting);
   }
   setting = none;
+  setting.mode = LS_RECOMPUTE_MATMULS;
+  try_layers (s, setting);
   setting.mode = LS_RECOMPUTE_FULL;
   try_layers (s, setting);
   for (gint64 k = 2; k <= s->layers && !s->found; k++) {

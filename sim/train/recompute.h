@@ -5,8 +5,8 @@
  *             where it is largest (kernels only; collectives that run again are not counted). Memory is
  *             ls_memory_estimate()'s: one model, whoever asks.
  *             Mode fit tries none; selective: the attention core, then norms, then norms and
- *             elementwise passes whose input is kept, each on the first n layers of a stage; full on
- *             the first n layers; full every k. For each family the least n that fits (memory falls
+ *             elementwise passes whose input is kept; matmuls; full, each on the first n layers of a
+ *             stage; full every k. For each family the least n that fits (memory falls
  *             with n), then the family with the least extra compute; of equals the earlier. When none
  *             fits: the one with the least memory. Chains (unit: operation) are left out: at the same
  *             extra compute full on n layers keeps as many whole layers and less besides.

@@ -314,7 +314,7 @@ const LsConfigKey ls_workload_keys[] = {
          "selective: the attention core, or recompute.operations; matmuls: all but attention and "
          "every other matmul (torchtitan's selective op); full: layers from their kept inputs; "
          "fit: "
-         "of none, selective and full what fits in memory and repeats least"},
+         "of all these what fits in memory and repeats least"},
     {.path = W "recompute.unit",
      .type = LS_CONFIG_WORD,
      .choices = recompute_units,
