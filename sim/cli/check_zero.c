@@ -2,6 +2,8 @@
  * workload with another stage. */
 #include "cli/check_zero.h"
 
+#include <string.h>
+
 #include "base/quantity.h"
 #include "train/memory.h"
 #include "train/stage.h"
@@ -36,50 +38,105 @@ static Sizes sizes_of (const LsWorkload *w) {
   return (Sizes){p, g, (int) ls_memory_bytes_per_parameter (w) - p - g};
 }
 
-/* States of the trained parameters P by stage. */
-static char *trained_law (const LsWorkload *w, int stage) {
-  const Sizes s = sizes_of (w);
-  const guint d = ls_workload_shards (w);
-
-  switch (stage) {
-  case 0:
-    return g_strdup_printf ("%d P", s.p + s.g + s.o);
-  case 1:
-    return g_strdup_printf ("%d P + %d P/%u", s.p + s.g, s.o, d);
-  case 2:
-    return g_strdup_printf ("%d P + %d P/%u", s.p, s.g + s.o, d);
-  default:
-    return g_strdup_printf ("%d P/%u", s.p + s.g + s.o, d);
-  }
+/* Does the job deal routed experts to ranks? Their states are sharded over fewer. */
+static gboolean has_experts (const LsWorkload *w) {
+  return w->model->kind == LS_MODEL_TRANSFORMER && ls_workload_has_experts (w);
 }
 
-/* With frozen parameters F, which only stage 3 shards. */
-static char *law_of (const LsWorkload *w, int stage) {
+/* The same with another stage of ZeRO (transfer full). */
+static LsWorkload *of_stage (const LsWorkload *w, int stage) {
+  LsWorkload *copy = ls_workload_copy (w);
+
+  copy->zero.stage = stage;
+  return copy;
+}
+
+/* "16/4 P", "14 (P/16 + E/2)": so many bytes per parameter, whole or in shards (transfer full). */
+static char *term (const LsWorkload *w, int bytes, gboolean shards) {
+  const guint d = ls_workload_shards (w);
+
+  if (!has_experts (w))
+    return shards ? g_strdup_printf ("%d P/%u", bytes, d) : g_strdup_printf ("%d P", bytes);
+  return shards ? g_strdup_printf ("%d (P/%u + E/%u)", bytes, d, ls_workload_expert_shards (w))
+                : g_strdup_printf ("%d (P + E)", bytes);
+}
+
+/* States of the trained parameters by stage (transfer full). */
+static char *trained_law (const LsWorkload *w, int stage) {
+  const Sizes s = sizes_of (w);
+  const int sharded = stage == 0 ? 0 : stage == 1 ? s.o : stage == 2 ? s.g + s.o : s.p + s.g + s.o;
+  const int whole = s.p + s.g + s.o - sharded;
+  g_autofree char *first = term (w, whole, FALSE), *second = term (w, sharded, TRUE);
+
+  if (whole == 0)
+    return g_steal_pointer (&second);
+  return sharded == 0 ? g_steal_pointer (&first) : g_strdup_printf ("%s + %s", first, second);
+}
+
+/* With frozen parameters F, which only stage 3 shards, or embedding tables T, which no stage does. */
+static char *law_of (const LsWorkload *of, int stage) {
+  g_autoptr (LsWorkload) w = of_stage (of, stage);
   g_autofree char *trained = trained_law (w, stage);
 
+  if (ls_model_table_parameters (w->model) > 0)
+    return g_strdup_printf ("T + %s", trained);
   if (w->model->transformer.lora.rank == 0)
     return g_steal_pointer (&trained);
   return stage < 3 ? g_strdup_printf ("F + %s", trained)
                    : g_strdup_printf ("F/%u + %s", ls_workload_shards (w), trained);
 }
 
-/* What P is and, with adapters, F. */
-static char *legend_of (const LsScenario *scenario, guint job) {
-  const LsMemoryEstimate whole = estimate_of (scenario, job, 0);
-  g_autofree char *frozen = NULL;
-
-  if (scenario->jobs[job].workload->model->transformer.lora.rank == 0)
-    return g_strdup ("P parameters");
-  frozen = ls_quantity_format_decimal ((double) whole.frozen_bytes, LS_DIMENSION_BYTES);
-  return g_strdup_printf ("P trained parameters beside F = %s of frozen ones", frozen);
-}
-
-/* Elements that a rank sends per step, in parameters, of m micro-batches. source: ibid., section 7, and
- * gradients that are reduced after every micro-batch from stage 2 on. */
+/* Elements that a rank sends per step and parameter, of m micro-batches: in gathers and reductions. source: ibid.,
+ * section 7, and gradients that are reduced after every micro-batch from stage 2 on. */
 static gint64 traffic_of (const LsWorkload *w, int stage) {
   const gint64 m = w->microbatches;
 
   return stage < 2 ? 2 : stage == 2 ? m + 1 : 3 * m;
+}
+
+/* The same as a law. With hybrid sharding each reduction ends in a sum over the q groups of a shard; with stage 0 there
+ * are none, and n = d q ranks sum. Frozen parameters are gathered twice a micro-batch with stage 3 (transfer full). */
+static char *sent_law (const LsWorkload *of, int stage) {
+  g_autoptr (LsWorkload) w = of_stage (of, stage);
+  const gint64 all = traffic_of (w, stage), sums = 2 * (stage < 2 ? 1 : w->microbatches);
+  const gboolean hybrid = ls_workload_is_hybrid (w);
+  const gboolean one = stage == 0 && ls_workload_shards (w) < ls_layout_copies (&w->layout);
+  const char *d = one ? "n" : "d", *e = one ? "(e q)" : "e";
+  GString *text = g_string_new (NULL);
+
+  g_string_append_printf (text, "%" G_GINT64_FORMAT " P (%s-1)/%s", all, d, d);
+  if (hybrid)
+    g_string_append_printf (text, " + %" G_GINT64_FORMAT " P/d (q-1)/q", sums);
+  if (has_experts (w) && ls_workload_expert_shards (w) > 1)
+    g_string_append_printf (text, " + %" G_GINT64_FORMAT " E (%.*s-1)/%s", all, one ? 3 : 1,
+                            one ? e + 1 : e, e);
+  if (has_experts (w) && hybrid)
+    g_string_append_printf (text, " + %" G_GINT64_FORMAT " E/e (q-1)/q", sums);
+  if (stage == 3 && w->model->kind == LS_MODEL_TRANSFORMER && w->model->transformer.lora.rank > 0)
+    g_string_append_printf (text, " + %" G_GINT64_FORMAT " F (d-1)/d bytes", 2 * w->microbatches);
+  return g_string_free (text, FALSE);
+}
+
+/* What P is and, where they are, E, F, T, and the numbers of shards (transfer full). */
+static char *legend_of (const LsScenario *scenario, guint job) {
+  const LsWorkload *w = scenario->jobs[job].workload;
+  const LsMemoryEstimate whole = estimate_of (scenario, job, 0);
+  GString *text = g_string_new (has_experts (w) ? "P dense parameters" : "P parameters");
+
+  if (w->model->kind == LS_MODEL_TRANSFORMER && w->model->transformer.lora.rank > 0) {
+    g_autofree char *frozen =
+        ls_quantity_format_decimal ((double) whole.frozen_bytes, LS_DIMENSION_BYTES);
+    g_string_printf (text, "P trained parameters beside F = %s of frozen ones", frozen);
+  }
+  if (ls_model_table_parameters (w->model) > 0)
+    g_string_append (text, " beside T bytes of tables");
+  g_string_append_printf (text, " on a rank, d = %u shards", ls_workload_shards (w));
+  if (has_experts (w))
+    g_string_append_printf (text, "; E of routed experts, e = %u", ls_workload_expert_shards (w));
+  if (ls_workload_is_hybrid (w))
+    g_string_append_printf (text, "; q = %u groups of shards, n = %u ranks",
+                            ls_workload_replicas (w), ls_layout_copies (&w->layout));
+  return g_string_free (text, FALSE);
 }
 
 static void append_cell (GString *out, double bytes) {
@@ -88,31 +145,43 @@ static void append_cell (GString *out, double bytes) {
   g_string_append_printf (out, " %12s", text);
 }
 
+/* Of the laws of states, which differ in length. */
+static int law_width (const LsWorkload *w) {
+  int width = 18;
+
+  for (int stage = 0; stage < n_stages (w); stage++) {
+    g_autofree char *law = law_of (w, stage);
+
+    width = MAX (width, (int) strlen (law) + 1);
+  }
+  return width;
+}
+
 void ls_check_zero (GString *out, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
-
   const gboolean offloads = w->zero.offload != LS_OFFLOAD_NONE;
+  const int width = law_width (w);
   g_autofree char *legend = NULL;
 
   if (ls_workload_shards (w) <= 1)
     return;
   legend = legend_of (scenario, job);
   g_string_append_printf (out,
-                          "\nZeRO stages on the fullest GPU%s, %s on a rank, %u shards (* this "
-                          "scenario)\n%-6s %12s %12s %12s %12s %12s %12s   %-18s %s\n",
-                          offloads ? " without offload" : "", legend, ls_workload_shards (w),
-                          "stage", "parameters", "gradients", "optimizer", "activations", "buffers",
-                          "reserved", "states, bytes", "sent per step, elements");
+                          "\nZeRO stages on the fullest GPU%s, %s (* this "
+                          "scenario)\n%-6s %12s %12s %12s %12s %12s %12s   %-*s %s\n",
+                          offloads ? " without offload" : "", legend, "stage", "parameters",
+                          "gradients", "optimizer", "activations", "buffers", "reserved", width,
+                          "states, bytes", "sent per step, elements");
   for (int stage = 0; stage < n_stages (w); stage++) {
     const LsMemoryEstimate estimate = estimate_of (scenario, job, stage);
-    g_autofree char *law = law_of (w, stage);
+    g_autofree char *law = law_of (w, stage), *sent = sent_law (w, stage);
 
     g_string_append_printf (out, "%d%-5s", stage, stage == w->zero.stage && !offloads ? " *" : "");
     for (guint kind = 0; kind < LS_N_MEMORY; kind++)
       append_cell (out, (double) estimate.bytes[kind]);
     append_cell (out, (double) estimate.reserved_bytes);
-    g_string_append_printf (out, "   %-18s %" G_GINT64_FORMAT " P (d-1)/d%s\n", law,
-                            traffic_of (w, stage), estimate.fits ? "" : "; does not fit");
+    g_string_append_printf (out, "   %-*s %s%s\n", width, law, sent,
+                            estimate.fits ? "" : "; does not fit");
   }
   if (n_stages (w) == 1)
     g_string_append_printf (out,
@@ -127,7 +196,7 @@ void ls_check_zero_json (LsJson *json, const LsScenario *scenario, guint job) {
   ls_json_open_array (json, "zero_stages");
   for (int stage = 0; ls_workload_shards (w) > 1 && stage < n_stages (w); stage++) {
     const LsMemoryEstimate estimate = estimate_of (scenario, job, stage);
-    g_autofree char *law = law_of (w, stage);
+    g_autofree char *law = law_of (w, stage), *sent = sent_law (w, stage);
 
     ls_json_open_object (json, NULL);
     ls_json_integer (json, "stage", stage);
@@ -141,6 +210,7 @@ void ls_check_zero_json (LsJson *json, const LsScenario *scenario, guint job) {
     ls_json_boolean (json, "fits", estimate.fits);
     ls_json_string (json, "states_law", law);
     ls_json_integer (json, "sent_parameters_per_step", traffic_of (w, stage));
+    ls_json_string (json, "sent_law", sent);
     ls_json_close (json);
   }
   ls_json_close (json);

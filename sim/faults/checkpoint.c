@@ -41,7 +41,7 @@ static Part part_of (const LsWorkload *workload, guint stage, const LsAccelerato
                    ls_layout_size (&workload->layout, LS_AXIS_EXPERT_TENSOR) /
                    workload->layout.tensor;
   const gint64 shared_experts =
-      ls_workload_expert_shards (workload) > 1 ? plan->expert_parameters : 0;
+      ls_workload_expert_copies (workload) > 1 ? plan->expert_parameters : 0;
   LsStaticMemory memory = ls_memory_static (whole, plan->parameters - twice + experts);
   LsStaticMemory shared = ls_memory_static (whole, plan->parameters - twice + shared_experts);
   return (Part){.parameters_bytes = memory.parameters_bytes,

@@ -309,6 +309,15 @@ LsShared ls_builder_shared (const LsBuilder *builder, gint64 dense, gint64 exper
 
   return (LsShared){
       .dense = ls_layout_copies (&workload->layout) > 1 ? dense : 0,
+      .experts = ls_workload_expert_copies (workload) > 1 ? experts : 0,
+  };
+}
+
+LsShared ls_builder_sharded (const LsBuilder *builder, gint64 dense, gint64 experts) {
+  const LsWorkload *workload = builder->spec->workload;
+
+  return (LsShared){
+      .dense = ls_workload_shards (workload) > 1 ? dense : 0,
       .experts = ls_workload_expert_shards (workload) > 1 ? experts : 0,
   };
 }

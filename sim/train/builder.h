@@ -176,6 +176,8 @@ typedef struct {
   gint64 dense, experts;
 } LsShared;
 LsShared ls_builder_shared (const LsBuilder *builder, gint64 dense, gint64 experts);
+/* Of those, what is sharded over ranks: with hybrid sharding experts need not be. */
+LsShared ls_builder_sharded (const LsBuilder *builder, gint64 dense, gint64 experts);
 /* The same and what moves between the GPU and the host where zero.offload is `least` or more. */
 LsShared ls_builder_moved (const LsBuilder *builder, LsOffload least, gint64 dense, gint64 experts);
 /* Adds the host's time for the pieces of such a collective behind it; returns what ends last. */

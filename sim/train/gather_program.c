@@ -47,7 +47,9 @@ LsOp ls_gather_op (LsBuilder *builder, gint64 bytes, gboolean experts) {
 static LsShared layer_bytes (const LsBuilder *builder, const LsLayerPlan *plan) {
   const LsGatheredBytes all = ls_gathered_bytes (plan, &builder->spec->workload->precision);
 
-  return ls_builder_moved (builder, LS_OFFLOAD_PARAMETERS, all.dense, all.experts);
+  if (ls_offload_fetches (builder))
+    return (LsShared){all.dense, all.experts};
+  return ls_builder_sharded (builder, all.dense, all.experts);
 }
 
 /* Values with one scale of 4 bytes, of int8 parameters. RECALLED: DeepSpeed's CUDAQuantizer (groups below 8000 values,
@@ -187,7 +189,7 @@ LsShared ls_gather_updated_bytes (const LsBuilder *builder, gint64 dense, gint64
                                   gint64 narrow, gint64 n) {
   /* Experts are linear maps. */
   const gint64 of_experts = MIN (narrow, experts);
-  const LsShared shared = ls_builder_shared (builder, dense, experts);
+  const LsShared shared = ls_builder_sharded (builder, dense, experts);
   const LsPrecision *precision = &builder->spec->workload->precision;
 
   return (LsShared){n * ls_precision_gathered_bytes (precision, shared.dense, narrow - of_experts),

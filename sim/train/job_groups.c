@@ -68,34 +68,33 @@ static void append_pipeline (GArray *groups, const LsWorkload *workload) {
   }
 }
 
-/* Ranks that shard states among them: neighbours among those that hold the same parameters. */
-static void append_shards (GArray *groups, const LsWorkload *workload, LsSlot slot) {
-  const LsLayout *layout = &workload->layout;
-  const guint copies = ls_layout_copies (layout), shards = ls_workload_shards (workload);
+/* Ranks that shard states among them: `shards` neighbours among those that hold the same parameters, a group of `axis`. */
+static void append_shards (GArray *groups, const LsLayout *layout, LsAxis axis, guint shards,
+                           LsSlot slot) {
+  const guint copies = ls_layout_size (layout, axis);
   g_autofree guint *ranks = g_new (guint, copies);
 
   if (shards == 1)
     return;
-  for (guint i = 0; i < ls_layout_n_groups (layout, LS_AXIS_DATA_CONTEXT); i++) {
-    ls_layout_members (layout, LS_AXIS_DATA_CONTEXT, i, ranks);
+  for (guint i = 0; i < ls_layout_n_groups (layout, axis); i++) {
+    ls_layout_members (layout, axis, i, ranks);
     for (guint first = 0; first < copies; first += shards)
       append (groups, LS_AXIS_ZERO, slot, slot, &ranks[first], shards);
   }
 }
 
 /* Ranks that hold the same shard. */
-static void append_replicas (GArray *groups, const LsWorkload *workload) {
-  const LsLayout *layout = &workload->layout;
-  const guint copies = ls_layout_copies (layout), shards = ls_workload_shards (workload);
-  const guint replicas = copies / shards;
+static void append_replicas (GArray *groups, const LsLayout *layout, LsAxis axis, guint shards,
+                             LsSlot slot) {
+  const guint copies = ls_layout_size (layout, axis), replicas = copies / shards;
   g_autofree guint *ranks = g_new (guint, copies), *same = g_new (guint, replicas);
 
-  for (guint i = 0; i < ls_layout_n_groups (layout, LS_AXIS_DATA_CONTEXT); i++) {
-    ls_layout_members (layout, LS_AXIS_DATA_CONTEXT, i, ranks);
+  for (guint i = 0; i < ls_layout_n_groups (layout, axis); i++) {
+    ls_layout_members (layout, axis, i, ranks);
     for (guint shard = 0; shard < shards; shard++) {
       for (guint k = 0; k < replicas; k++)
         same[k] = ranks[k * shards + shard];
-      append (groups, LS_AXIS_DATA, LS_SLOT_ZERO_REPLICATE, LS_SLOT_ZERO_REPLICATE, same, replicas);
+      append (groups, LS_AXIS_DATA, slot, slot, same, replicas);
     }
   }
 }
@@ -108,10 +107,13 @@ static void append_experts (GArray *groups, const LsWorkload *workload) {
   append_axis (groups, layout, LS_AXIS_EXPERT_TENSOR, LS_AXIS_TENSOR, LS_SLOT_EXPERT_TENSOR);
   if (workload->zero.stage == 0) {
     append_axis (groups, layout, LS_AXIS_EXPERT_DATA, LS_AXIS_DATA, LS_SLOT_EXPERT_DATA);
-  } else {
-    append_axis (groups, layout, LS_AXIS_EXPERT_DATA, LS_AXIS_ZERO, LS_SLOT_EXPERT_GATHER);
-    append_axis (groups, layout, LS_AXIS_EXPERT_DATA, LS_AXIS_ZERO, LS_SLOT_EXPERT_REDUCE);
+    return;
   }
+  const guint shards = ls_workload_expert_shards (workload);
+  append_shards (groups, layout, LS_AXIS_EXPERT_DATA, shards, LS_SLOT_EXPERT_GATHER);
+  append_shards (groups, layout, LS_AXIS_EXPERT_DATA, shards, LS_SLOT_EXPERT_REDUCE);
+  if (ls_workload_is_hybrid (workload))
+    append_replicas (groups, layout, LS_AXIS_EXPERT_DATA, shards, LS_SLOT_EXPERT_REPLICATE);
 }
 
 void ls_job_add_groups (LsJob *job, const LsWorkload *workload) {
@@ -127,12 +129,13 @@ void ls_job_add_groups (LsJob *job, const LsWorkload *workload) {
   if (workload->zero.stage == 0 || ls_workload_shards (workload) == 1) {
     append_axis (groups, layout, LS_AXIS_DATA_CONTEXT, LS_AXIS_DATA, LS_SLOT_DATA);
   } else {
-    append_shards (groups, workload, LS_SLOT_ZERO_GATHER);
-    append_shards (groups, workload, LS_SLOT_ZERO_REDUCE);
+    const guint shards = ls_workload_shards (workload);
+    append_shards (groups, layout, LS_AXIS_DATA_CONTEXT, shards, LS_SLOT_ZERO_GATHER);
+    append_shards (groups, layout, LS_AXIS_DATA_CONTEXT, shards, LS_SLOT_ZERO_REDUCE);
     if (ls_workload_clips (workload))
-      append_shards (groups, workload, LS_SLOT_ZERO_SYNC);
+      append_shards (groups, layout, LS_AXIS_DATA_CONTEXT, shards, LS_SLOT_ZERO_SYNC);
     if (ls_workload_is_hybrid (workload))
-      append_replicas (groups, workload);
+      append_replicas (groups, layout, LS_AXIS_DATA_CONTEXT, shards, LS_SLOT_ZERO_REPLICATE);
   }
   if (ls_workload_syncs_copies (workload))
     append_axis (groups, layout, LS_AXIS_DATA_CONTEXT,

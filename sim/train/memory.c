@@ -127,7 +127,8 @@ static LsMemoryBuffers buffers_of (const LsWorkload *workload, const LsStage *st
 
   buffers.dense = moved || ls_workload_shards (workload) > 1;
   buffers.experts =
-      ls_workload_has_experts (workload) && (moved || ls_workload_expert_shards (workload) > 1);
+      ls_workload_has_experts (workload) && (moved || ls_workload_expert_copies (workload) > 1);
+  buffers.repeats_experts = ls_workload_expert_shards (workload) == 1 && !moved;
   if ((!buffers.dense && !buffers.experts) || zero->stage < 2)
     return buffers;
   buffers.reduce_bytes = ls_format_bytes (workload->precision.communication);

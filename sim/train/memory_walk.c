@@ -14,10 +14,11 @@
 typedef struct {
   const LsMemoryBuffers *buffers;
   LsMemoryWalk *walk;
-  LsMemoryPeak *peak;      /* of what is walked through */
-  LsActionKind half;       /* of the backward: BACKWARD (all of it), INPUT, WEIGHT */
-  GArray *units;           /* gint64 bytes, in order of gathering */
-  gboolean dense, experts; /* see LsMemoryBuffers */
+  LsMemoryPeak *peak; /* of what is walked through */
+  LsActionKind half;  /* of the backward: BACKWARD (all of it), INPUT, WEIGHT */
+  GArray *units;      /* gint64 bytes, in order of gathering */
+  /* See LsMemoryBuffers */
+  gboolean dense, experts, repeats_experts;
   const LsPrecision *gathers;
   gboolean listing;
   guint unit;          /* the next of them */
@@ -56,7 +57,7 @@ static gint64 gathered (const Walker *w, const LsLayerPlan *plan) {
     return 0;
   const LsGatheredBytes bytes = ls_gathered_bytes (plan, w->gathers);
 
-  return (w->dense ? bytes.dense : 0) + (w->experts ? bytes.experts : 0);
+  return (w->dense ? bytes.dense : 0) + (w->experts && !w->repeats_experts ? bytes.experts : 0);
 }
 
 /* A layer is gathered, and those ahead of it. */
@@ -268,6 +269,7 @@ void ls_memory_walk (const LsStage *stage, const LsRecompute *recompute,
 
   count.dense = list.dense = count.buffers->dense;
   count.experts = list.experts = count.buffers->experts;
+  count.repeats_experts = list.repeats_experts = count.buffers->repeats_experts;
   count.gathers = list.gathers = count.buffers->gathers;
   *walk = (LsMemoryWalk){0};
   walk_once (&list, chunks);

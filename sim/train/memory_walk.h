@@ -18,6 +18,7 @@
 typedef struct {
   gboolean dense, experts;    /* which parameters other ranks have too: only those travel */
   const LsPrecision *gathers; /* formats of what is gathered; NULL: nothing is */
+  gboolean repeats_experts;   /* experts are not: each rank holds its own whole */
   guint gathered_layers;      /* at once: the one at work and those ahead */
   gboolean goes_on;    /* another micro-batch follows, whose first layers are gathered ahead too */
   gint64 reduce_bytes; /* per parameter, of gradients that wait to be reduced; 0: none */

@@ -21,7 +21,7 @@ guint ls_offload_shards (const LsBuilder *builder, gboolean experts) {
 gboolean ls_offload_has_copies (const LsBuilder *builder, gboolean experts) {
   const LsWorkload *workload = builder->spec->workload;
 
-  return experts ? ls_workload_expert_shards (workload) > 1
+  return experts ? ls_workload_expert_copies (workload) > 1
                  : ls_layout_copies (&workload->layout) > 1;
 }
 

@@ -69,7 +69,7 @@ static gboolean has_copies (const LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
 
   return ls_layout_copies (&workload->layout) > 1 ||
-         (ls_workload_has_experts (workload) && ls_workload_expert_shards (workload) > 1);
+         (ls_workload_has_experts (workload) && ls_workload_expert_copies (workload) > 1);
 }
 
 /* Do gradients go anywhere: to other ranks, to the host? */
@@ -146,13 +146,23 @@ static LsShared part_of (LsShared bytes, gint64 part, gint64 parts) {
                     bytes.experts * (part + 1) / parts - bytes.experts * part / parts};
 }
 
+/* Hybrid sharding: has each of its groups one copy of the experts, which is then not sharded but repeated? */
+static gboolean is_repeated (const LsBuilder *builder, gboolean experts) {
+  const LsWorkload *workload = builder->spec->workload;
+
+  return experts && ls_workload_is_hybrid (workload) && ls_workload_expert_shards (workload) == 1;
+}
+
 static LsOp reduction (LsBuilder *builder, gint64 bytes, gboolean experts) {
   LsOp op;
 
-  if (!scatters (builder))
-    op = ls_builder_collective (
-        builder, experts ? "reduce_expert_gradients" : "reduce_gradients", LS_COLLECTIVE_ALL_REDUCE,
-        bytes, experts ? LS_SLOT_EXPERT_DATA : LS_SLOT_DATA, LS_AXIS_DATA, LS_PART_EXPOSED_DATA);
+  if (!scatters (builder) || is_repeated (builder, experts))
+    op = ls_builder_collective (builder, experts ? "reduce_expert_gradients" : "reduce_gradients",
+                                LS_COLLECTIVE_ALL_REDUCE, bytes,
+                                !experts              ? LS_SLOT_DATA
+                                : !scatters (builder) ? LS_SLOT_EXPERT_DATA
+                                                      : LS_SLOT_EXPERT_REPLICATE,
+                                LS_AXIS_DATA, LS_PART_EXPOSED_DATA);
   else
     op = ls_builder_collective (builder, experts ? "reduce_expert_gradients" : "reduce_gradients",
                                 LS_COLLECTIVE_REDUCE_SCATTER, bytes,
@@ -168,13 +178,16 @@ static LsOp reduction (LsBuilder *builder, gint64 bytes, gboolean experts) {
 
 /* Hybrid sharding: behind a reduce-scatter in the stream, its shard is summed over the groups that repeat it.
  * Returns what ends last. */
-static LsMark add_replication (LsBuilder *builder, guint stream, gint64 bytes, LsMark scattered) {
-  const gint64 shards = ls_workload_shards (builder->spec->workload);
+static LsMark add_replication (LsBuilder *builder, guint stream, gint64 bytes, gboolean experts,
+                               LsMark scattered) {
+  const gint64 shards = ls_offload_shards (builder, experts);
 
-  if (!ls_workload_is_hybrid (builder->spec->workload) || !scatters (builder))
+  if (!ls_workload_is_hybrid (builder->spec->workload) || !scatters (builder) ||
+      is_repeated (builder, experts))
     return scattered;
-  LsOp op = ls_builder_collective (builder, "reduce_shards", LS_COLLECTIVE_ALL_REDUCE,
-                                   (bytes + shards - 1) / shards, LS_SLOT_ZERO_REPLICATE,
+  LsOp op = ls_builder_collective (builder, experts ? "reduce_expert_shards" : "reduce_shards",
+                                   LS_COLLECTIVE_ALL_REDUCE, (bytes + shards - 1) / shards,
+                                   experts ? LS_SLOT_EXPERT_REPLICATE : LS_SLOT_ZERO_REPLICATE,
                                    LS_AXIS_DATA, LS_PART_EXPOSED_DATA);
   op.phase = LS_PHASE_BACKWARD;
   return ls_program_add (builder->program, stream, &op);
@@ -189,8 +202,7 @@ static LsMark add_reduction (LsBuilder *builder, guint stream, gint64 bytes, gbo
   if (ls_offload_has_copies (builder, experts)) {
     LsOp op = reduction (builder, bytes, experts);
     mark = *first = ls_program_add (builder->program, stream, &op);
-    if (!experts)
-      mark = add_replication (builder, stream, bytes, mark);
+    mark = add_replication (builder, stream, bytes, experts, mark);
   }
   if (ls_offload_updates (builder)) {
     LsOp op = ls_offload_drain (builder, bytes, experts);

@@ -122,7 +122,8 @@
   X (PIPELINE_MIRROR, "pipeline_mirror")                                    \
   X (COPIES_SYNC, "copies_sync")                                            \
   X (ZERO_SYNC, "zero_sync")                                                \
-  X (ZERO_REPLICATE, "zero_replicate")
+  X (ZERO_REPLICATE, "zero_replicate")                                      \
+  X (EXPERT_REPLICATE, "expert_replicate")
 
 #define LS_ENUM_PART(id, name) LS_PART_##id,
 typedef enum { LS_PARTS (LS_ENUM_PART) LS_N_PARTS } LsPart;

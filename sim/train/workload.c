@@ -148,6 +148,13 @@ static gboolean resolve_layout (LsWorkload *workload, GError **error) {
                  ls_layout_copies (layout));
     return FALSE;
   }
+  if (ls_workload_has_experts (workload) &&
+      ls_workload_expert_copies (workload) % ls_workload_replicas (workload) != 0) {
+    g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
+                 "%u groups of shards do not divide the %u ranks that hold the same experts",
+                 ls_workload_replicas (workload), ls_workload_expert_copies (workload));
+    return FALSE;
+  }
   if (!ls_layout_experts_fit (layout)) {
     g_set_error (error, LS_ERROR, LS_ERROR_CONFIG,
                  "expert %u x expert_tensor %u does not divide tensor x context x data = %u",
@@ -352,8 +359,18 @@ gboolean ls_workload_clips (const LsWorkload *workload) {
           workload->optimizer.kind != LS_OPTIMIZER_LARS);
 }
 
-guint ls_workload_expert_shards (const LsWorkload *workload) {
+guint ls_workload_replicas (const LsWorkload *workload) {
+  return workload->zero.stage > 0
+             ? ls_layout_copies (&workload->layout) / ls_workload_shards (workload)
+             : 1;
+}
+
+guint ls_workload_expert_copies (const LsWorkload *workload) {
   return ls_layout_size (&workload->layout, LS_AXIS_EXPERT_DATA);
+}
+
+guint ls_workload_expert_shards (const LsWorkload *workload) {
+  return MAX (ls_workload_expert_copies (workload) / ls_workload_replicas (workload), 1u);
 }
 
 gboolean ls_workload_has_experts (const LsWorkload *workload) {

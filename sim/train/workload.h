@@ -119,9 +119,12 @@ LsWorkload *ls_workload_copy (const LsWorkload *workload);
 void ls_workload_free (LsWorkload *workload);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsWorkload, ls_workload_free)
 
-/* Ranks that the states of dense layers are sharded over where ZeRO shards them. */
+/* Ranks that the states of dense layers are sharded over where ZeRO shards them, */
 guint ls_workload_shards (const LsWorkload *workload);
-/* The same of routed experts: ranks that hold the same ones. */
+/* and how many groups of them repeat the shards: 1, or more with hybrid sharding. */
+guint ls_workload_replicas (const LsWorkload *workload);
+/* Ranks that hold the same routed experts, and those of them that shard their states: as many groups repeat these. */
+guint ls_workload_expert_copies (const LsWorkload *workload);
 guint ls_workload_expert_shards (const LsWorkload *workload);
 /* Parameters of a rank that it updates, of so many that it holds before ZeRO; shards are rounded up. */
 gint64 ls_workload_owned (const LsWorkload *workload, gint64 parameters, gint64 expert_parameters);

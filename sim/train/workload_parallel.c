@@ -269,6 +269,19 @@ static void check_context (LsWorkloadReader *r) {
         w->layout.context, heads, kv_heads);
 }
 
+/* Stages that the layers cannot be dealt to evenly, with what each device has of them. */
+static void refuse_uneven (LsWorkloadReader *r, guint stages, guint layers) {
+  const guint devices = r->workload->layout.pipeline;
+  g_autofree char *of_each =
+      stages > devices ? g_strdup_printf (", %u on each of %u devices,", stages / devices, devices)
+                       : g_strdup ("");
+
+  ls_reader_fault (r, W "parallel.pipeline",
+                   "%u%s does not divide the %u layers; use a divisor or give %u numbers in "
+                   "layers_per_stage",
+                   stages, of_each, layers, stages);
+}
+
 static void check_pipeline (LsWorkloadReader *r) {
   const guint stages = ls_workload_n_stages (r->workload),
               layers = ls_model_n_layers (r->workload->model);
@@ -292,18 +305,11 @@ static void check_pipeline (LsWorkloadReader *r) {
   }
   if (ls_reader_has (r, W "parallel.layers_per_stage"))
     return; /* reported */
-  const guint devices = r->workload->layout.pipeline;
-  g_autofree char *of_each =
-      stages > devices ? g_strdup_printf (" (%u on each of %u devices)", stages / devices, devices)
-                       : g_strdup ("");
   if (stages > layers)
-    ls_reader_fault (r, W "parallel.pipeline", "%u stages%s are more than the %u layers", stages,
-                     of_each, layers);
+    ls_reader_fault (r, W "parallel.pipeline", "%u stages are more than the %u layers", stages,
+                     layers);
   else if (r->workload->model->kind == LS_MODEL_TRANSFORMER && layers % stages != 0)
-    ls_reader_fault (r, W "parallel.pipeline",
-                     "%u stages%s do not divide the %u layers; use a divisor or give %u numbers in "
-                     "layers_per_stage",
-                     stages, of_each, layers, stages);
+    refuse_uneven (r, stages, layers);
 }
 
 /* The divisors of n, for a message; "1, 2, ... 64" when there are many (transfer full). */
@@ -547,6 +553,22 @@ static guint copies_per_node (LsWorkloadReader *r) {
   return all;
 }
 
+/* Experts are repeated as often as all else, so that each group of shards needs as many of their copies. */
+static void check_expert_shards (LsWorkloadReader *r, const char *path) {
+  const LsWorkload *w = r->workload;
+  const guint copies = ls_workload_expert_copies (w), replicas = ls_workload_replicas (w);
+
+  if (!ls_workload_has_experts (w))
+    return;
+  if (w->zero.shard_group == 1)
+    ls_reader_fault (r, path, "of 1 shards nothing; with experts use more, or zero.stage 0");
+  else if (copies % replicas != 0)
+    ls_reader_fault (r, path,
+                     "%u makes %u groups, which do not divide the %u ranks that hold the same "
+                     "experts; use a multiple of %u",
+                     w->zero.shard_group, replicas, copies, ls_layout_copies (&w->layout) / copies);
+}
+
 /* Hybrid sharding: the size of a shard group. */
 static void read_shard_group (LsWorkloadReader *r) {
   const char *const path = W "zero.shard_group";
@@ -559,11 +581,6 @@ static void read_shard_group (LsWorkloadReader *r) {
   if (copies == 1 || w->zero.stage == 0) {
     ls_reader_no_effect (r, path,
                          copies == 1 ? "there is one data-parallel rank" : "zero.stage is 0");
-    return;
-  }
-  if (ls_workload_has_experts (w)) {
-    ls_reader_fault (
-        r, path, "models with experts shard over all ranks that hold the same parameters; use all");
     return;
   }
   size = ls_config_is_word (r->config, path, "node") ? copies_per_node (r)
@@ -581,8 +598,9 @@ static void read_shard_group (LsWorkloadReader *r) {
         size, copies, legal);
   } else {
     w->zero.shard_group = (guint) size;
+    check_expert_shards (r, path);
   }
-  if (size == 1)
+  if (size == 1 && !ls_workload_has_experts (w))
     ls_config_warning_at (r->config, r->errors, path,
                           "shard groups of one rank: nothing is sharded, all copies are summed");
 }

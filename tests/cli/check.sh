@@ -157,6 +157,26 @@ awk '/^1 -> 0/ { found = $NF == "GB" && $(NF - 1) < 80 } END { exit !found }' ou
 # Where checkpoints are written to.
 run 0 check tiny.yaml --checkpoint
 says out "written to  the nodes' own drives"
+# Laws of states and traffic with routed experts, groups of shards, tables and frozen parameters.
+cat >experts.yaml <<'YAML'
+cluster: {nodes: 2, node: dgx-h100, fabric: {kind: single-switch, link: 400 Gb/s}}
+workload:
+  model: {preset: mixtral-8x7b, layers: 4}
+  batch: {global: 32, seq_len: 1024}
+  parallel: {expert: 4}
+  zero: {stage: 1, shard_group: 8}
+YAML
+run 0 check experts.yaml --memory
+says out "P dense parameters on a rank, d = 8 shards; E of routed experts, e = 2; q = 2 groups of shards, n = 16 ranks"
+says out " 18 (P + E)                  2 P (n-1)/n + 2 E (e q-1)/(e q)"
+says out " 6 (P + E) + 12 (P/8 + E/2)  2 P (d-1)/d + 2 P/d (q-1)/q + 2 E (e-1)/e + 2 E/e (q-1)/q"
+says out " 18 (P/8 + E/2)              6 P (d-1)/d + 4 P/d (q-1)/q + 6 E (e-1)/e + 4 E/e (q-1)/q"
+run 2 check experts.yaml --set workload.zero.shard_group=2
+says err "2 makes 8 groups, which do not divide the 4 ranks that hold the same experts; use a multiple of 4"
+run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/dlrm-mlperf.yaml" --memory
+says out " T + 4 P + 8 P/8 "
+run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/llama2-70b-lora.yaml" --memory
+says out " F/2 + 18 P/2       12 P (d-1)/d + 8 F (d-1)/d bytes"
 # ZeRO's stages side by side, and the curve of recompute, for people and for scripts.
 run 0 check tiny.yaml --recompute-curve
 says out "textbook"

@@ -150,12 +150,10 @@ START_TEST (hardware_flops_add_the_recompute)
   static const struct {
     LsRecomputeMode mode;
     LsScheduleKind schedule;
-  } cases[] = {{LS_RECOMPUTE_NONE, LS_SCHEDULE_1F1B},
-               {LS_RECOMPUTE_FULL, LS_SCHEDULE_1F1B},
-               {LS_RECOMPUTE_SELECTIVE, LS_SCHEDULE_1F1B},
-               {LS_RECOMPUTE_FULL, LS_SCHEDULE_DUALPIPE},
-               {LS_RECOMPUTE_FULL, LS_SCHEDULE_DUALPIPEV},
-               {LS_RECOMPUTE_SELECTIVE, LS_SCHEDULE_ZB_V}};
+  } cases[] = {
+      {LS_RECOMPUTE_NONE, LS_SCHEDULE_1F1B},      {LS_RECOMPUTE_FULL, LS_SCHEDULE_1F1B},
+      {LS_RECOMPUTE_SELECTIVE, LS_SCHEDULE_1F1B}, {LS_RECOMPUTE_FULL, LS_SCHEDULE_DUALPIPE},
+      {LS_RECOMPUTE_FULL, LS_SCHEDULE_DUALPIPEV}, {LS_RECOMPUTE_SELECTIVE, LS_SCHEDULE_ZB_V}};
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     Run run;
     LsWorkload *workload = new_workload ("gpt2-small", 1, 2, 2);
