@@ -381,13 +381,36 @@ static char *device_text (const LsCluster *cluster, guint gpu) {
   return g_strdup (name + strlen ("gpu"));
 }
 
+/* The columns of names, which are longer under MIG. */
+typedef struct {
+  int node, device, type;
+} Widths;
+
+static Widths widths_of (const LsScenario *scenario, const LsWorkload *w) {
+  Widths widths = {12, 4, 16};
+
+  for (guint rank = 0; rank < w->layout.ranks; rank++) {
+    const guint gpu = w->gpu_of_rank[rank];
+    g_autofree char *node =
+        ls_cluster_node_name (scenario->cluster, ls_cluster_gpu_node (scenario->cluster, gpu));
+    g_autofree char *device = device_text (scenario->cluster, gpu);
+
+    widths.node = MAX (widths.node, (int) strlen (node));
+    widths.device = MAX (widths.device, (int) strlen (device));
+    widths.type = MAX (widths.type, (int) strlen (ls_cluster_gpu (scenario->cluster, gpu)->name));
+  }
+  return widths;
+}
+
 void ls_check_layout (GString *out, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
+  const Widths widths = widths_of (scenario, w);
   guint before = first_rank (scenario, job), n_axes;
   const LsAxis *axes = shown_axes (w, &n_axes);
 
-  g_string_append_printf (out, "%6s  %-12s %4s %-16s %6s %6s %6s %9s", "rank", "node", "gpu",
-                          "type", "tensor", "data", "stage", "layers");
+  g_string_append_printf (out, "%6s  %-*s %*s %-*s %6s %6s %6s %9s", "rank", widths.node, "node",
+                          widths.device, "gpu", widths.type, "type", "tensor", "data", "stage",
+                          "layers");
   append_coordinates (out, w, NULL);
   for (guint i = 0; i < n_axes; i++)
     g_string_append_printf (out, "%s%s", i == 0 ? "   groups " : "/", ls_axis_name (axes[i]));
@@ -401,9 +424,10 @@ void ls_check_layout (GString *out, const LsScenario *scenario, guint job) {
 
     g_autofree char *device = device_text (scenario->cluster, gpu);
 
-    g_string_append_printf (out, "%6u  %-12s %4s %-16s %6u %6u %6u %9s", before + rank, node,
-                            device, ls_cluster_gpu (scenario->cluster, gpu)->name, at.tensor,
-                            at.data, at.stage, layers);
+    g_string_append_printf (out, "%6u  %-*s %*s %-*s %6u %6u %6u %9s", before + rank, widths.node,
+                            node, widths.device, device, widths.type,
+                            ls_cluster_gpu (scenario->cluster, gpu)->name, at.tensor, at.data,
+                            at.stage, layers);
     append_coordinates (out, w, &at);
     for (guint i = 0; i < n_axes; i++)
       g_string_append_printf (out, "%s%u", i == 0 ? "   " : "/",

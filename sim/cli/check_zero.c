@@ -73,10 +73,23 @@ static char *trained_law (const LsWorkload *w, int stage) {
   return sharded == 0 ? g_steal_pointer (&first) : g_strdup_printf ("%s + %s", first, second);
 }
 
-/* With frozen parameters F, which only stage 3 shards, or embedding tables T, which no stage does. */
-static char *law_of (const LsWorkload *of, int stage) {
-  g_autoptr (LsWorkload) w = of_stage (of, stage);
-  g_autofree char *trained = trained_law (w, stage);
+/* Copies in 8 or 4 bits of the fullest stage, which stay there. */
+static gint64 narrow_bytes (const LsScenario *scenario, guint job, int stage) {
+  g_autofree const LsAccelerator **gpus = ls_scenario_stage_gpus (scenario, job);
+  g_autoptr (LsWorkload) w = of_stage (scenario->jobs[job].workload, stage);
+  const guint fullest = estimate_of (scenario, job, stage).stage;
+  g_autoptr (LsStage) held = ls_stage_new (w, fullest, gpus[fullest]);
+
+  return held->narrow_bytes;
+}
+
+/* With frozen parameters F, which only stage 3 shards, embedding tables T or narrow copies C, which no stage does. */
+static char *law_of (const LsScenario *scenario, guint job, int stage) {
+  g_autoptr (LsWorkload) w = of_stage (scenario->jobs[job].workload, stage);
+  g_autofree char *states = trained_law (w, stage);
+  g_autofree char *trained = narrow_bytes (scenario, job, stage) > 0
+                                 ? g_strdup_printf ("C + %s", states)
+                                 : g_strdup (states);
 
   if (ls_model_table_parameters (w->model) > 0)
     return g_strdup_printf ("T + %s", trained);
@@ -121,6 +134,7 @@ static char *sent_law (const LsWorkload *of, int stage) {
 static char *legend_of (const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
   const LsMemoryEstimate whole = estimate_of (scenario, job, 0);
+  const gint64 narrow = narrow_bytes (scenario, job, 0);
   GString *text = g_string_new (has_experts (w) ? "P dense parameters" : "P parameters");
 
   if (w->model->kind == LS_MODEL_TRANSFORMER && w->model->transformer.lora.rank > 0) {
@@ -130,6 +144,11 @@ static char *legend_of (const LsScenario *scenario, guint job) {
   }
   if (ls_model_table_parameters (w->model) > 0)
     g_string_append (text, " beside T bytes of tables");
+  if (narrow > 0) {
+    g_autofree char *copies = ls_quantity_format_decimal ((double) narrow, LS_DIMENSION_BYTES);
+    g_string_append_printf (text, "%s C = %s of narrow copies",
+                            strstr (text->str, " beside ") != NULL ? " and" : " beside", copies);
+  }
   g_string_append_printf (text, " on a rank, d = %u shards", ls_workload_shards (w));
   if (has_experts (w))
     g_string_append_printf (text, "; E of routed experts, e = %u", ls_workload_expert_shards (w));
@@ -146,11 +165,11 @@ static void append_cell (GString *out, double bytes) {
 }
 
 /* Of the laws of states, which differ in length. */
-static int law_width (const LsWorkload *w) {
+static int law_width (const LsScenario *scenario, guint job) {
   int width = 18;
 
-  for (int stage = 0; stage < n_stages (w); stage++) {
-    g_autofree char *law = law_of (w, stage);
+  for (int stage = 0; stage < n_stages (scenario->jobs[job].workload); stage++) {
+    g_autofree char *law = law_of (scenario, job, stage);
 
     width = MAX (width, (int) strlen (law) + 1);
   }
@@ -160,7 +179,7 @@ static int law_width (const LsWorkload *w) {
 void ls_check_zero (GString *out, const LsScenario *scenario, guint job) {
   const LsWorkload *w = scenario->jobs[job].workload;
   const gboolean offloads = w->zero.offload != LS_OFFLOAD_NONE;
-  const int width = law_width (w);
+  const int width = law_width (scenario, job);
   g_autofree char *legend = NULL;
 
   if (ls_workload_shards (w) <= 1)
@@ -174,7 +193,7 @@ void ls_check_zero (GString *out, const LsScenario *scenario, guint job) {
                           "states, bytes", "sent per step, elements");
   for (int stage = 0; stage < n_stages (w); stage++) {
     const LsMemoryEstimate estimate = estimate_of (scenario, job, stage);
-    g_autofree char *law = law_of (w, stage), *sent = sent_law (w, stage);
+    g_autofree char *law = law_of (scenario, job, stage), *sent = sent_law (w, stage);
 
     g_string_append_printf (out, "%d%-5s", stage, stage == w->zero.stage && !offloads ? " *" : "");
     for (guint kind = 0; kind < LS_N_MEMORY; kind++)
@@ -196,7 +215,7 @@ void ls_check_zero_json (LsJson *json, const LsScenario *scenario, guint job) {
   ls_json_open_array (json, "zero_stages");
   for (int stage = 0; ls_workload_shards (w) > 1 && stage < n_stages (w); stage++) {
     const LsMemoryEstimate estimate = estimate_of (scenario, job, stage);
-    g_autofree char *law = law_of (w, stage), *sent = sent_law (w, stage);
+    g_autofree char *law = law_of (scenario, job, stage), *sent = sent_law (w, stage);
 
     ls_json_open_object (json, NULL);
     ls_json_integer (json, "stage", stage);

@@ -153,12 +153,11 @@ static GPtrArray *model_rows (void) {
     if (preset->published_active > 0)
       add_number (row, "active_parameters", preset->published_active, LS_DIMENSION_COUNT,
                   preset->source);
-    if (t->layers > 0) {
-      g_autofree char *size = ls_quantity_format (preset->published_parameters, LS_DIMENSION_COUNT);
-
-      row->figures = g_strdup_printf ("%s parameters, %d layers of %d, sequences up to %d", size,
-                                      (int) t->layers, (int) t->hidden, (int) t->max_seq);
-    }
+    g_autofree char *size = ls_quantity_format (preset->published_parameters, LS_DIMENSION_COUNT);
+    row->figures = t->layers > 0
+                       ? g_strdup_printf ("%s parameters, %d layers of %d, sequences up to %d",
+                                          size, (int) t->layers, (int) t->hidden, (int) t->max_seq)
+                       : g_strdup_printf ("%s parameters", size);
   }
   return rows;
 }

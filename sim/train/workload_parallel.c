@@ -411,10 +411,10 @@ void ls_reader_check_schedule (LsWorkloadReader *r) {
     return;
   hint = interleaved_hint (w, one * size.devices);
   ls_reader_fault (r, W "parallel.schedule",
-                   "%s %s: batch.global %" G_GINT64_FORMAT " makes %" G_GINT64_FORMAT
-                   " on a pipeline of %u%s",
-                   ls_schedule_name (w->schedule), fault, w->global_batch, size.microbatches,
-                   size.devices, hint);
+                   "%s %s; this one is %u, and batch.global %" G_GINT64_FORMAT
+                   " makes %" G_GINT64_FORMAT " micro-batches%s",
+                   ls_schedule_name (w->schedule), fault, size.devices, w->global_batch,
+                   size.microbatches, hint);
 }
 
 /* More ranks than GPUs of the placement. */

@@ -176,7 +176,16 @@ says err "2 makes 8 groups, which do not divide the 4 ranks that hold the same e
 run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/dlrm-mlperf.yaml" --memory
 says out " T + 4 P + 8 P/8 "
 run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/llama2-70b-lora.yaml" --memory
-says out " F/2 + 18 P/2       12 P (d-1)/d + 8 F (d-1)/d bytes"
+says out " F/2 + 18 P/2          12 P (d-1)/d + 8 F (d-1)/d bytes"
+says out "F = 17.38 GB of frozen ones and C = 17.11 GB of narrow copies on a rank"
+run 0 check "$SOURCE_DIR/workloads/precision/fp8.yaml" --memory
+says out "P parameters beside C = "
+says out " C + 18 P "
+says out " 18 P/"
+# Heads of layouts stand over their columns under MIG too.
+run 0 check "$SOURCE_DIR/workloads/mig/seven-slices.yaml" --layout
+awk '/^ *rank/ { head = index($0, " tensor") + 7 } /^ *[0-9]+  main/ { n++; if (!match(substr($0, 1, head - 1), / [0-9]+$/)) bad = 1 }
+  END { exit bad || n != 7 }' out || fail "columns of check --layout are not under their heads"
 # ZeRO's stages side by side, and the curve of recompute, for people and for scripts.
 run 0 check tiny.yaml --recompute-curve
 says out "textbook"
