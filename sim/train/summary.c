@@ -116,6 +116,21 @@ static char *formats_text (const LsJob *job, const LsWorkload *workload) {
   return g_strjoinv (" and ", (char **) names->pdata);
 }
 
+/* Threads of a rank, or the cores of its host if they are fewer; of the slowest replica, which all wait for. A model that
+ * is fed from both ends (DualPipe) has two loaders. */
+static double decoded_samples_per_s (const LsJob *job, const LsWorkload *workload) {
+  const LsInput *input = &workload->input;
+  const gboolean both_ends = ls_workload_pipeline (workload)->shape == LS_SHAPE_MIRROR;
+  double threads = (double) input->threads;
+
+  if (input->threads == 0 || input->cpu_s_per_sample <= 0 || workload->microbatches_of != NULL)
+    return 0;
+  for (guint i = 0; i < job->n_kinds; i++)
+    if (job->kinds[i].stage_index == 0)
+      threads = MIN (threads, job->kinds[i].host_cores);
+  return threads / input->cpu_s_per_sample * workload->layout.data * (both_ends ? 2 : 1);
+}
+
 static void add_rates (LsSummary *summary, const LsJobRun *run) {
   const LsWorkload *workload = run->workload;
   const LsJob *job = run->job;
@@ -126,6 +141,7 @@ static void add_rates (LsSummary *summary, const LsJobRun *run) {
     peak += ls_workload_peak_flops_per_s (workload, ls_job_kind (job, rank)->accelerator);
   summary->has_tokens = ls_model_has_tokens (workload->model);
   summary->samples_per_s = (double) workload->global_batch / seconds;
+  summary->decoded_samples_per_s = decoded_samples_per_s (job, workload);
   summary->tokens_per_s = summary->samples_per_s * (double) workload->seq_len;
   summary->tokens_per_s_per_gpu = summary->tokens_per_s / gpus;
   summary->format = formats_text (job, workload);

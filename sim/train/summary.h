@@ -62,6 +62,9 @@ struct LsSummary {
   double cost_usd;  /* of all that was simulated; 0: not known */
   gboolean has_tokens;
   double tokens_per_s, tokens_per_s_per_gpu, samples_per_s;
+  /* What loaders decode at most, with all threads or cores; 0: nothing is decoded. Below samples_per_s the run lived on
+   * what was ready at its start, and a longer one waits. */
+  double decoded_samples_per_s;
   double model_tflops_per_gpu, hardware_tflops_per_gpu, peak_tflops_per_gpu;
   double mfu, hfu;
   /* Of the peak: what runs where `precision` asks for more than a GPU can; "bf16 and fp8_e4m3". */

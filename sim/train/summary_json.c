@@ -151,6 +151,8 @@ static void put_rates (GString *out, const LsSummary *summary) {
     put_member (out, "tokens_per_s_per_gpu", summary->tokens_per_s_per_gpu);
   }
   put_member (out, "samples_per_s", summary->samples_per_s);
+  if (summary->decoded_samples_per_s > 0)
+    put_member (out, "decoded_samples_per_s", summary->decoded_samples_per_s);
   put_cost (out, summary);
   put_member (out, "model_tflops_per_gpu", summary->model_tflops_per_gpu);
   put_member (out, "hardware_tflops_per_gpu", summary->hardware_tflops_per_gpu);

@@ -64,6 +64,18 @@ static void put_cost (GString *out, const LsSummary *summary) {
             tokens != NULL ? tokens : "", tokens != NULL ? " per million tokens" : "");
 }
 
+/* Only where the loaders are the slower ones. */
+static void put_loaders (GString *out, const LsSummary *summary) {
+  const double decoded = summary->decoded_samples_per_s;
+  g_autofree char *samples = ls_quantity_format_grouped (decoded);
+
+  if (decoded > 0 && decoded < summary->samples_per_s * (1 - 1e-6))
+    put_line (out, "loaders",
+              "decode %s samples/s at most; the rest was ready at the start, so "
+              "that a longer run waits",
+              samples);
+}
+
 static void put_time (GString *out, const LsSummary *summary) {
   if (summary->traffic.operation != NULL) {
     put_traffic (out, summary);
@@ -87,6 +99,7 @@ static void put_time (GString *out, const LsSummary *summary) {
   } else {
     put_line (out, "throughput", "%s samples/s", samples);
   }
+  put_loaders (out, summary);
   put_line (out, "utilisation", "MFU %.1f %%, HFU %.1f %%: %.1f model TFLOP/s per GPU of %.4g (%s)",
             100 * summary->mfu, 100 * summary->hfu, summary->model_tflops_per_gpu,
             summary->peak_tflops_per_gpu, summary->format);

@@ -173,4 +173,15 @@ says err "simulated time would pass 80 days"
 run 3 run tiny.yaml --set workload.model.hidden=16384 --set workload.model.layers=48 --set workload.stop.steps=1 -o big.db
 says err "does not fit"
 [ -s big.db ] || fail "no trace of the run that does not fit"
+# Loaders that are slower than the GPU: 256 samples of 2.5 ms on 8 threads are 80 ms, whatever the GPU; a run that ends
+# before what was ready is used up says that it lived on that. With 13 threads (49 ms) the GPU is slower.
+starving="$SOURCE_DIR/workloads/input/starving.yaml"
+run 0 run "$starving" --trace none --json
+says out '"step_time_p50_s": 0.08,'
+says out '"decoded_samples_per_s": 25600,'
+run 0 run "$starving" --trace none --set workload.stop=3
+says out "loaders         decode 25,600 samples/s at most; the rest was ready at the start"
+run 0 run "$starving" --trace none --set workload.input.threads=13
+! grep -q '^loaders\|^  input' out || fail "13 threads starve the step: $(grep 'loaders\|input' out)"
+
 finish
