@@ -56,13 +56,13 @@ LsKernelCost ls_kernel_settle (double compute_s, double memory_s, double overhea
 
 LsKernelCost ls_kernel_measured (const LsDevice *device, LsKernelOp op, const gint64 *size, guint n,
                                  LsFormat format, LsKernelCost cost) {
-  gint64 sizes[LS_KERNEL_SIZES] = {1, 1, 1, 1, 1};
+  gint64 sizes[LS_KERNEL_SIZES];
   LsKernelRow *row = NULL;
 
   if (device->kernels == NULL || cost.kernels == 0)
     return cost;
-  for (guint i = 0; i < n; i++)
-    sizes[i] = size[i];
+  for (guint i = 0; i < LS_KERNEL_SIZES; i++)
+    sizes[i] = i < n ? size[i] : 1;
   row = ls_kernel_table_find (device->kernels, op, sizes, format, device->accelerator);
   if (row == NULL)
     return cost;

@@ -116,10 +116,11 @@ LsKernelCost ls_kernel_permute (const LsDevice *device, gint64 bytes);
  * in rows of `row_bytes`, each of which waits as long as for some kilobytes more. */
 LsKernelCost ls_kernel_arrive (const LsDevice *device, gint64 bytes, gint64 row_bytes,
                                gboolean back);
-/* Into a format whose blocks share scales: `bytes` read and written. */
-LsKernelCost ls_kernel_scale_blocks (const LsDevice *device, gint64 bytes);
-/* Optimizer update of `parameters`, reading and writing `bytes_per_parameter` in all. */
-LsKernelCost ls_kernel_optimizer (const LsDevice *device, gint64 parameters,
+/* `elements` into a narrow format, by so many kernels that read and write `bytes` in all. */
+LsKernelCost ls_kernel_scale (const LsDevice *device, gint64 elements, LsFormat to, gint64 bytes,
+                              int kernels);
+/* Optimizer update of `parameters` in this format, reading and writing `bytes_per_parameter` in all. */
+LsKernelCost ls_kernel_optimizer (const LsDevice *device, gint64 parameters, LsFormat format,
                                   double bytes_per_parameter, int launches);
 /* Implicit GEMM; backward is the gradient of the input (if wanted) and of the weights. */
 LsKernelCost ls_kernel_convolution (const LsDevice *device, const LsConvolution *shape, LsPass pass,

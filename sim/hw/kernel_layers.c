@@ -91,9 +91,17 @@ static LsKernelCost row_by_row (const LsDevice *device, double bytes, double per
                            device->kernel_overhead_s, 0, bytes, 1);
 }
 
-LsKernelCost ls_kernel_scale_blocks (const LsDevice *device, gint64 bytes) {
-  LS_REQUIRE (bytes >= 0, "bytes %" G_GINT64_FORMAT, bytes);
-  return row_by_row (device, (double) bytes, BLOCK_SCALE_PER_SM_BPS);
+LsKernelCost ls_kernel_scale (const LsDevice *device, gint64 elements, LsFormat to, gint64 bytes,
+                              int kernels) {
+  LS_REQUIRE (bytes >= 0 && kernels >= 1, "bytes %" G_GINT64_FORMAT, bytes);
+  /* Formats whose blocks share scales. */
+  const LsKernelCost one =
+      to == LS_FORMAT_MXFP8
+          ? row_by_row (device, (double) (bytes / kernels), BLOCK_SCALE_PER_SM_BPS)
+          : ls_kernel_stream (device, bytes / kernels, 2.0 * (double) elements / kernels);
+
+  return ls_kernel_measured (device, LS_KERNEL_SCALE, &elements, 1, to,
+                             ls_kernel_times (&one, kernels));
 }
 
 LsKernelCost ls_kernel_arrive (const LsDevice *device, gint64 bytes, gint64 row_bytes,
@@ -164,10 +172,12 @@ LsKernelCost ls_kernel_cross_entropy (const LsDevice *device, gint64 rows, gint6
                   ls_kernel_stream_real (device, elements * bytes, 6 * elements, 3));
 }
 
-LsKernelCost ls_kernel_optimizer (const LsDevice *device, gint64 parameters,
+LsKernelCost ls_kernel_optimizer (const LsDevice *device, gint64 parameters, LsFormat format,
                                   double bytes_per_parameter, int launches) {
   LS_REQUIRE (parameters >= 0 && bytes_per_parameter >= 0 && launches >= 1, "optimizer work");
   /* About 12 operations per parameter for Adam. */
-  return ls_kernel_stream_real (device, (double) parameters * bytes_per_parameter,
-                                12.0 * (double) parameters, launches);
+  return ls_kernel_measured (device, LS_KERNEL_OPTIMIZER, &parameters, 1, format,
+                             ls_kernel_stream_real (device,
+                                                    (double) parameters * bytes_per_parameter,
+                                                    12.0 * (double) parameters, launches));
 }

@@ -232,6 +232,21 @@ static ConvolutionBytes convolution_bytes (const LsConvolution *shape) {
   };
 }
 
+/* A measured time, if there is one. The stride follows from the two heights. */
+static LsKernelCost measured_convolution (const LsDevice *device, LsKernelOp op,
+                                          const LsConvolution *shape, LsKernelCost cost) {
+  const gint64 sizes[] = {shape->batch,
+                          shape->in_channels,
+                          shape->out_channels,
+                          shape->kernel_height,
+                          shape->out_height,
+                          shape->out_width,
+                          (shape->height + shape->out_height - 1) / shape->out_height,
+                          shape->groups};
+
+  return ls_kernel_measured (device, op, sizes, G_N_ELEMENTS (sizes), shape->format, cost);
+}
+
 /* Implicit GEMM: the patches of the input are never written out, so the traffic is that of the tensors. */
 LsKernelCost ls_kernel_convolution (const LsDevice *device, const LsConvolution *shape, LsPass pass,
                                     gboolean input_gradient) {
@@ -249,19 +264,22 @@ LsKernelCost ls_kernel_convolution (const LsDevice *device, const LsConvolution 
                      .format = shape->format,
                      .output = shape->format};
   if (pass == LS_PASS_FORWARD)
-    return matmul_with_bytes (device, &matmul, all);
+    return measured_convolution (device, LS_KERNEL_CONVOLUTION, shape,
+                                 matmul_with_bytes (device, &matmul, all));
 
   /* Both gradients do the same multiplications as the forward pass, along other axes. */
   LsMatmul weights = matmul;
   weights.m = out;
   weights.n = ls_kernel_product (in, window);
   weights.k = pixels;
-  LsKernelCost costs[2] = {matmul_with_bytes (device, &weights, all)};
+  LsKernelCost costs[2] = {measured_convolution (device, LS_KERNEL_CONVOLUTION_WEIGHTS, shape,
+                                                 matmul_with_bytes (device, &weights, all))};
   if (input_gradient) {
     LsMatmul data = matmul;
     data.n = ls_kernel_product (in, window);
     data.k = out;
-    costs[1] = matmul_with_bytes (device, &data, all);
+    costs[1] = measured_convolution (device, LS_KERNEL_CONVOLUTION_DATA, shape,
+                                     matmul_with_bytes (device, &data, all));
   }
   return ls_kernel_sequence (costs, input_gradient ? 2 : 1);
 }

@@ -12,12 +12,16 @@
  * Strict: a wrong line is a fault with line and column, all at once; equal rows twice are one too. Lines that
  * begin with # and empty ones are left out.
  * Cost:      O(rows) to read, O(1) per kernel priced.
- * Left out:  kernels of the optimizer, streams, convolutions; times that depend on what runs beside.
+ * Left out:  passes that move bytes and have no op here (copies, permutations); times that depend on what runs beside.
  * Ownership: counted by reference; rows count what they were used for (not for several threads). */
 #pragma once
 
 #include "base/text_faults.h"
 #include "hw/accelerators.h"
+
+#define LS_CONVOLUTION_SIZES                                                 \
+  "batch x channels in x channels out x side of the window x height x width" \
+  " of the output, x stride x groups if they are not 1"
 
 /* X (ID, "word", sizes, most sizes, "what the sizes are") */
 #define LS_KERNEL_OPS(X)                                                                   \
@@ -30,7 +34,12 @@
   X (EMBEDDING, "embedding", 2, 2, "rows x width")                                         \
   X (EMBEDDING_GRAD, "embedding_grad", 2, 2, "rows x width")                               \
   X (LOSS, "loss", 2, 2, "rows x vocabulary")                                              \
-  X (LOSS_GRAD, "loss_grad", 2, 2, "rows x vocabulary")
+  X (LOSS_GRAD, "loss_grad", 2, 2, "rows x vocabulary")                                    \
+  X (CONVOLUTION, "convolution", 6, 8, LS_CONVOLUTION_SIZES)                               \
+  X (CONVOLUTION_DATA, "convolution_data", 6, 8, LS_CONVOLUTION_SIZES)                     \
+  X (CONVOLUTION_WEIGHTS, "convolution_weights", 6, 8, LS_CONVOLUTION_SIZES)               \
+  X (SCALE, "scale", 1, 1, "elements")                                                     \
+  X (OPTIMIZER, "optimizer", 1, 1, "parameters")
 
 typedef enum {
 #define LS_KERNEL_OP_ID(id, ...) LS_KERNEL_##id,
@@ -39,7 +48,7 @@ typedef enum {
       LS_N_KERNEL_OPS
 } LsKernelOp;
 
-#define LS_KERNEL_SIZES 5
+#define LS_KERNEL_SIZES 8
 
 typedef struct {
   guint line; /* in the file */

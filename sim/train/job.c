@@ -75,6 +75,7 @@ static gboolean build_program (LsJob *job, LsRankKind *kind, const LsWorkload *o
 
   own.microbatches = kind->microbatches;
   ls_device_init (&device, kind->accelerator, LS_CLOCK_SUSTAINED, workload->software);
+  device.kernels = workload->kernels;
   const LsProgramSpec spec = {
       .workload = workload,
       .stage = kind->stage,

@@ -61,13 +61,10 @@ static LsLayerOp *scale_reading (LsLayerBuilder *builder, const char *name, gint
    * extensions/cast.cpp, multi_tensor_quantize_impl: "only have fused kernel for FP8 delayed scaling". */
   const gint64 apart = precision->narrow.recipe == LS_FP8_DELAYED ? 1 : builder->groups;
   const gint64 kernels = apart * ls_precision_scaling_kernels (precision, to, copies);
-  LsKernelCost cost = to == LS_FORMAT_MXFP8
-                          ? ls_kernel_scale_blocks (&builder->device, (gint64) bytes / kernels)
-                          : ls_kernel_stream (&builder->device, (gint64) bytes / kernels,
-                                              2.0 * (double) elements / (double) kernels);
 
-  cost = ls_kernel_times (&cost, kernels);
-  return ls_layer_add_kernel (builder, name, LS_KIND_ELEMENTWISE, cost);
+  return ls_layer_add_kernel (
+      builder, name, LS_KIND_ELEMENTWISE,
+      ls_kernel_scale (&builder->device, elements, to, (gint64) bytes, (int) kernels));
 }
 
 static LsLayerOp *scale (LsLayerBuilder *builder, const char *name, gint64 elements, LsFormat from,

@@ -8,12 +8,6 @@
 
 /* Gradient norm: one single-precision number; and the flag of infinities that goes with it. */
 #define NORM_BYTES 4
-/* Launches of an update that is not fused, per tensor (see hw/software.h), and tensors of a layer: a GPT
- * block has four matrices, their biases and two norms of two vectors. source: Megatron-LM's
- * transformer layer; layer lists are taken to be alike (assumption). */
-#define UNFUSED_LAUNCHES_PER_TENSOR 9
-#define TENSORS_PER_LAYER 12
-
 static gint64 owned_parameters (const LsBuilder *builder) {
   const LsStage *stage = builder->spec->stage;
 
@@ -133,16 +127,8 @@ static void add_copy (LsBuilder *builder) {
 }
 
 static void add_update (LsBuilder *builder) {
-  const LsWorkload *workload = builder->spec->workload;
-  const LsDevice *device = builder->spec->device;
-  gint64 parameters = owned_parameters (builder);
-  guint layers = 0;
+  const gint64 parameters = owned_parameters (builder);
 
-  for (guint i = 0; i < builder->chunks->n; i++)
-    layers += builder->chunks->chunk[i].segments * builder->chunks->chunk[i].size;
-  int launches = workload->software->fused_optimizer
-                     ? 1
-                     : UNFUSED_LAUNCHES_PER_TENSOR * TENSORS_PER_LAYER * (int) layers;
   if (parameters == 0)
     return;
   if (ls_offload_updates (builder)) {
@@ -151,7 +137,7 @@ static void add_update (LsBuilder *builder) {
   }
   add_kernel (
       builder, "update",
-      ls_kernel_optimizer (device, parameters, ls_workload_optimizer_traffic (workload), launches));
+      ls_stage_update (builder->spec->stage, builder->spec->workload, builder->spec->device));
 }
 
 static void add_clear (LsBuilder *builder) {

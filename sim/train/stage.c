@@ -229,6 +229,26 @@ LsStage *ls_stage_new (const LsWorkload *workload, guint device, const LsAcceler
   return ls_stage_new_of_parts (workload, parts, n);
 }
 
+/* Launches of an update that is not fused, per tensor (see hw/software.h), and tensors of a layer: a GPT
+ * block has four matrices, their biases and two norms of two vectors. source: Megatron-LM's
+ * transformer layer; layer lists are taken to be alike (assumption). */
+#define UNFUSED_LAUNCHES_PER_TENSOR 9
+#define TENSORS_PER_LAYER 12
+
+LsKernelCost ls_stage_update (const LsStage *stage, const LsWorkload *workload,
+                              const LsDevice *device) {
+  guint layers = 0;
+
+  for (guint run = 0; run < stage->n_runs; run++)
+    layers += stage->runs[run].count;
+  const int launches = workload->software->fused_optimizer
+                           ? 1
+                           : UNFUSED_LAUNCHES_PER_TENSOR * TENSORS_PER_LAYER * (int) layers;
+  return ls_kernel_optimizer (
+      device, ls_workload_owned (workload, stage->parameters, stage->expert_parameters),
+      workload->precision.parameters, ls_workload_optimizer_traffic (workload), launches);
+}
+
 void ls_stage_free (LsStage *stage) {
   if (stage == NULL)
     return;

@@ -49,5 +49,8 @@ struct LsStage {
 LsStage *ls_stage_new (const LsWorkload *workload, guint device, const LsAccelerator *accelerator);
 /* A device's stage from its parts (takes the array and what is in it). */
 LsStage *ls_stage_new_of_parts (const LsWorkload *workload, LsStage **parts, guint n_parts);
+/* The optimizer's update of what a rank owns of it, on its device. */
+LsKernelCost ls_stage_update (const LsStage *stage, const LsWorkload *workload,
+                              const LsDevice *device);
 void ls_stage_free (LsStage *stage);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsStage, ls_stage_free)

@@ -398,7 +398,18 @@ static void check_costs (LsWorkloadReader *r) {
   }
 }
 
-/* Rows of the table of kernels that no layer of any stage on any accelerator took, and those that no device of
+/* Prices all kernels of a stage on an accelerator, so that rows of the table note their use. */
+static void price_kernels (const LsWorkload *w, guint number, const LsAccelerator *accelerator) {
+  g_autoptr (LsStage) stage = ls_stage_new (w, number, accelerator);
+  LsDevice device;
+
+  ls_device_init (&device, accelerator, LS_CLOCK_SUSTAINED, w->software);
+  device.kernels = w->kernels;
+  if (w->zero.offload == LS_OFFLOAD_NONE)
+    ls_stage_update (stage, w, &device);
+}
+
+/* Rows of the table of kernels that no kernel of any stage on any accelerator took, and those that no device of
  * the catalogue could reach. */
 static void check_kernels (LsWorkloadReader *r) {
   const LsWorkload *w = r->workload;
@@ -409,7 +420,7 @@ static void check_kernels (LsWorkloadReader *r) {
   for (guint g = 0; g < ls_cluster_n_groups (r->cluster); g++)
     for (guint number = 0; number < w->layout.pipeline; number++)
       if (ls_cluster_group (r->cluster, g)->node.gpu != NULL && ls_reader_has_ranks (r, g))
-        ls_stage_free (ls_stage_new (w, number, ls_cluster_group (r->cluster, g)->node.gpu));
+        price_kernels (w, number, ls_cluster_group (r->cluster, g)->node.gpu);
   for (guint i = 0; i < ls_kernel_table_size (w->kernels); i++) {
     const LsKernelRow *row = ls_kernel_table_row (w->kernels, i);
     g_autofree char *text = ls_kernel_row_text (row);

@@ -96,7 +96,7 @@ START_TEST (streamed_bytes) {
        ls_kernel_cross_entropy (&device, 1000, 512, LS_FORMAT_BF16, LS_LOSS_KERNEL_PARALLEL,
                                 LS_PASS_BACKWARD),
        7 * tensor},
-      {"Adam", ls_kernel_optimizer (&device, 1000, 28, 1), 28000},
+      {"Adam", ls_kernel_optimizer (&device, 1000, LS_FORMAT_BF16, 28, 1), 28000},
   };
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     ck_assert_msg (cases[i].cost.bytes == cases[i].bytes,
@@ -252,8 +252,12 @@ START_TEST (scaling_and_ordering_as_measured) {
     LsKernelCost cost;
     double seconds, tolerance;
   } cases[] = {
-      {ls_kernel_scale_blocks (&b200, (gint64) (values * (2 + 1 + 1.0 / 32))), 34.84e-6, 0.15},
-      {ls_kernel_scale_blocks (&b200, (gint64) (values * (2 + 2 + 2.0 / 32))), 52.34e-6, 0.01},
+      {ls_kernel_scale (&b200, (gint64) values, LS_FORMAT_MXFP8,
+                        (gint64) (values * (2 + 1 + 1.0 / 32)), 1),
+       34.84e-6, 0.15},
+      {ls_kernel_scale (&b200, (gint64) values, LS_FORMAT_MXFP8,
+                        (gint64) (values * (2 + 2 + 2.0 / 32)), 1),
+       52.34e-6, 0.01},
       {ls_kernel_arrive (&b300, 864000000, 14336, FALSE), 229.3e-6, 0.02},
       {ls_kernel_arrive (&b300, 864000000, 14336, TRUE), 632.8e-6, 0.02},
   };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/time.h"
 #include "hw/kernel.h"
 #include "hw/power.h"
 #include "run.h"
@@ -70,6 +71,50 @@ START_TEST (rows_replace_the_model) {
 END_TEST
 
 /* Usage while it runs: t_compute / t of the model's t_compute over the row's time, at most all. */
+START_TEST (convolutions_scaling_and_updates_too)
+/* A convolution of stride 2 from its heights, 224 to 112, in a row with it; both gradients together take the sum of their
+ * rows; a pass that scales and the optimizer's update as their rows say, however many kernels they are. Others are as
+ * the model has them. */
+{
+  g_autoptr (LsKernelTable) table =
+      parse ("op,shape,format,time\nconvolution,8x3x64x7x112x112x2,fp16,2 ms\n"
+             "convolution_weights,8x3x64x7x112x112x2,fp16,3 ms\n"
+             "convolution_data,8x3x64x7x112x112x2,fp16,4 ms\n"
+             "scale,1000000,fp8_e4m3,5 ms\noptimizer,1000000,bf16,6 ms\n");
+  LsDevice device = device_of ("h100");
+  LsConvolution shape = {.batch = 8,
+                         .in_channels = 3,
+                         .height = 224,
+                         .width = 224,
+                         .out_channels = 64,
+                         .out_height = 112,
+                         .out_width = 112,
+                         .kernel_height = 7,
+                         .kernel_width = 7,
+                         .groups = 1,
+                         .format = LS_FORMAT_FP16};
+  const gint64 n = 1000000;
+
+  device.kernels = table;
+  ck_assert_int_eq (ls_kernel_convolution (&device, &shape, LS_PASS_FORWARD, FALSE).alone_ps,
+                    2 * LS_PS_PER_MS);
+  ck_assert_int_eq (ls_kernel_convolution (&device, &shape, LS_PASS_BACKWARD, FALSE).alone_ps,
+                    3 * LS_PS_PER_MS);
+  ck_assert_int_eq (ls_kernel_convolution (&device, &shape, LS_PASS_BACKWARD, TRUE).alone_ps,
+                    7 * LS_PS_PER_MS);
+  ck_assert_int_eq (ls_kernel_scale (&device, n, LS_FORMAT_FP8_E4M3, 4 * n, 2).alone_ps,
+                    5 * LS_PS_PER_MS);
+  ck_assert_int_eq (ls_kernel_optimizer (&device, n, LS_FORMAT_BF16, 28, 9).alone_ps,
+                    6 * LS_PS_PER_MS);
+  ck_assert_uint_eq (ls_kernel_table_n_used (table), 5);
+  ck_assert_int_ne (ls_kernel_optimizer (&device, n + 1, LS_FORMAT_BF16, 28, 9).alone_ps,
+                    6 * LS_PS_PER_MS);
+  shape.height = shape.width = 112; /* stride 1 */
+  ck_assert_int_ne (ls_kernel_convolution (&device, &shape, LS_PASS_FORWARD, FALSE).alone_ps,
+                    2 * LS_PS_PER_MS);
+}
+END_TEST
+
 START_TEST (usage_follows_the_time) {
   g_autoptr (LsKernelTable) table =
       parse ("op,shape,format,time\nmatmul,4096x4096x4096,bf16,10 ms\n");
@@ -144,7 +189,7 @@ START_TEST (long_tables) {
   const LsAccelerator *a100 = ls_accelerator_find ("a100-sxm-80gb", NULL);
   const LsFormat bf16 = LS_FORMAT_BF16;
   const guint n = test_scaled (100000);
-  const gint64 size[LS_KERNEL_SIZES] = {n, 8, 1, 1, 1};
+  const gint64 size[LS_KERNEL_SIZES] = {n, 8, 1, 1, 1, 1, 1, 1};
 
   for (guint i = 0; i < n; i++)
     g_string_append_printf (text, "norm,%ux8,bf16,%u us,\n", i + 1, i % 50 + 1);
@@ -230,8 +275,13 @@ START_TEST (software_changes) {
 END_TEST
 
 int main (void) {
-  const TTest *const tests[] = {
-      rows_replace_the_model, usage_follows_the_time, faults_have_lines, long_tables,
-      clock_under_a_cap,      a_cap_slows_the_units,  software_changes};
+  const TTest *const tests[] = {rows_replace_the_model,
+                                convolutions_scaling_and_updates_too,
+                                usage_follows_the_time,
+                                faults_have_lines,
+                                long_tables,
+                                clock_under_a_cap,
+                                a_cap_slows_the_units,
+                                software_changes};
   return run_tests ("kernel_table", tests, G_N_ELEMENTS (tests));
 }
