@@ -150,18 +150,22 @@ static gboolean lead_is_lost (const LsBuilder *builder) {
          (software->expert_sync && ls_workload_has_experts (workload));
 }
 
+/* Whether a pass over the plan's lists is bound by the launches of one of them. */
+static gboolean is_bound_in (const LsBuilder *builder, const LsLayerPlan *plan, LsChunkMode mode) {
+  return is_bound (builder, plan->forward, plan->n_forward, NULL) ||
+         is_bound (builder, plan->backward, plan->n_backward, NULL) ||
+         (mode == LS_CHUNK_SELECTIVE && is_bound (builder, plan->forward, plan->n_forward, plan));
+}
+
 gboolean ls_launch_needs_clock (const LsBuilder *builder) {
   if (lead_is_lost (builder))
     return FALSE;
   for (guint i = 0; i < builder->chunks->n; i++) {
     const LsChunk *chunk = &builder->chunks->chunk[i];
-    const LsLayerPlan *plan = chunk->plan;
 
-    if (is_bound (builder, plan->forward, plan->n_forward, NULL) ||
-        is_bound (builder, plan->backward, plan->n_backward, NULL) ||
-        (chunk->mode == LS_CHUNK_SELECTIVE &&
-         is_bound (builder, plan->forward, plan->n_forward, plan)))
-      return TRUE;
+    for (guint layer = 0; layer < chunk->size; layer++)
+      if (is_bound_in (builder, chunk->plans[layer], chunk->mode))
+        return TRUE;
   }
   return FALSE;
 }
