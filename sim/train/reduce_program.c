@@ -5,8 +5,8 @@
  *
  * Stage 2 limits what is under way: a segment's backward starts when the bucket before the one that fills is with its
  * shard. Which bucket that is takes a division, which loop maps cannot do; so the stream `reduced` counts segments, one
- * empty operation for each as its bucket ends, and a segment waits until all but the newest 2 x span are counted, span
- * being the most segments that a bucket of this device holds.
+ * empty operation for each as its bucket ends, and a segment waits until all are counted but as many as fill its own
+ * bucket up to it and the one before (waiting_at; in a loop, the most of its segments).
  */
 #include "train/reduce_program.h"
 
@@ -21,6 +21,7 @@ typedef struct {
   LsMark mark;
   gboolean looped;
   gint64 number;
+  gint64 waiting; /* segments up to it that may have gradients when it begins, itself among them */
 } Claim;
 
 struct LsReduceState {
@@ -33,10 +34,10 @@ struct LsReduceState {
   gint64 carry_segment,
       carry_count; /* in its chunk; segments that wait, of this chunk and earlier ones */
   LsMark newest;   /* last reduction written */
-  /* Stage 2: claims of the section's segments; its segments before this chunk; the most in a bucket; the operation
+  /* Stage 2: claims of the section's segments; its segments before this chunk; the operation
    * that counts the section's first. */
   GArray *claims; /* Claim */
-  gint64 before_chunk, span;
+  gint64 before_chunk;
   LsMark counted;
 };
 
@@ -241,22 +242,27 @@ static gboolean is_limited (const LsBuilder *builder) {
   return stage_of (builder) == 2 && !by_layer (builder) && zero_of (builder)->overlap;
 }
 
-/* The most segments of these chunks that fill_buckets() puts into one bucket. */
-static gint64 span_of (const LsBuilder *builder, const LsChunks *chunks) {
+/* The segments that may have gradients when segment `number` of the section begins, it among them: those of the bucket under
+ * way and of the one that fills. Of `segments` in a row, the most. */
+static gint64 waiting_at (const LsBuilder *builder, gint64 number, gint64 segments) {
+  const LsChunks *chunks = builder->current;
   const gint64 bucket = bucket_of (builder);
-  gint64 span = 1, carried = 0, carried_bytes = 0;
+  gint64 count = 0, before = 0, filling = 0, filling_bytes = 0, most = 1;
 
   for (guint i = chunks->n; i-- > 0;) {
     const gint64 bytes = sum (segment_bytes (builder, &chunks->chunk[i]));
-    for (guint segment = 0; bytes > 0 && segment < chunks->chunk[i].segments; segment++) {
-      carried_bytes += bytes;
-      carried++;
-      span = MAX (span, carried);
-      if (carried_bytes >= bucket)
-        carried = carried_bytes = 0;
+    for (guint segment = 0; bytes > 0 && segment < chunks->chunk[i].segments; segment++, count++) {
+      filling_bytes += bytes;
+      filling++;
+      if (count >= number && count < number + segments)
+        most = MAX (most, before + filling);
+      if (filling_bytes < bucket)
+        continue;
+      before = filling;
+      filling = filling_bytes = 0;
     }
   }
-  return span;
+  return most;
 }
 
 void ls_reduce_begin_section (LsBuilder *builder, gboolean last) {
@@ -272,7 +278,6 @@ void ls_reduce_begin_section (LsBuilder *builder, gboolean last) {
   state->before_chunk = 0;
   state->counted.valid = FALSE;
   g_array_set_size (state->claims, 0);
-  state->span = is_limited (builder) ? span_of (builder, builder->current) : 0;
 }
 
 /* Loops that the stream of reductions shares with compute in this section. */
@@ -445,10 +450,14 @@ void ls_reduce_begin_segment (LsBuilder *builder, const LsChunk *chunk) {
   gint64 bytes = sum (segment_bytes (builder, chunk));
   if (stage_of (builder) != 2 || by_layer (builder) || bytes == 0)
     return;
+  const gboolean looped = builder->depth > builder->section_depth;
+  const gint64 number = builder->reduce->before_chunk + builder->segment;
   const Claim claim = {
       .mark = ls_builder_claim (builder, "gradients", LS_MEMORY_BUFFERS, bytes),
-      .looped = builder->depth > builder->section_depth,
-      .number = builder->reduce->before_chunk + builder->segment,
+      .looped = looped,
+      .number = number,
+      .waiting =
+          is_limited (builder) ? waiting_at (builder, number, looped ? chunk->segments : 1) : 0,
   };
   g_array_append_val (builder->reduce->claims, claim);
 }
@@ -569,7 +578,7 @@ static void reduce_all (LsBuilder *builder) {
   ls_builder_wait (builder, builder->reduce->newest);
 }
 
-/* Segments wait until all before them but 2 x span are with their shard; numbers below 0 are those of earlier sections,
+/* Segments wait until all but those of the bucket under way and of the one that fills are with their shard; numbers below 0 are those of earlier sections,
  * which are done: frameworks end each backward pass with its reductions. */
 static void limit_buckets (LsBuilder *builder) {
   const LsReduceState *state = builder->reduce;
@@ -582,7 +591,7 @@ static void limit_buckets (LsBuilder *builder) {
     maps[level] = level < builder->section_depth ? LS_LOOP_SAME ((gint8) level) : LS_LOOP_AT (0);
   for (guint i = 0; i < state->claims->len; i++) {
     const Claim *claim = &g_array_index (state->claims, Claim, i);
-    const gint64 number = claim->number - 2 * state->span;
+    const gint64 number = claim->number - claim->waiting;
     maps[depth - 1] = claim->looped ? (LsLoopMap){(gint8) builder->section_depth, 1, number}
                                     : LS_LOOP_AT (number);
     ls_program_wait (builder->program, claim->mark, state->counted, maps, depth);
