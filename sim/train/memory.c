@@ -136,6 +136,7 @@ static LsMemoryBuffers buffers_of (const LsWorkload *workload, const LsStage *st
   if (zero->overlap && ls_workload_unit_buckets (workload))
     buffers.bucket_bytes = 1;
   buffers.by_layer = zero->stage == 3 || moved;
+  buffers.in_turn = !zero->overlap;
   if (zero->stage == 3) {
     if (ls_workload_gathers (workload))
       buffers.gathers = &workload->precision;

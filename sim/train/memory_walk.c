@@ -83,7 +83,7 @@ static void reduce (Walker *w, gint64 parameters) {
     if (bytes == 0)
       return;
     w->reduced = w->before + bytes;
-    w->before = bytes;
+    w->before = w->buffers->in_turn ? 0 : bytes;
     return;
   }
   /* The bucket that fills, and the one before it that is under way (reduce_program.c). */

@@ -22,8 +22,9 @@ typedef struct {
   guint gathered_layers;      /* at once: the one at work and those ahead */
   gboolean goes_on;    /* another micro-batch follows, whose first layers are gathered ahead too */
   gint64 reduce_bytes; /* per parameter, of gradients that wait to be reduced; 0: none */
-  gboolean by_layer;   /* stage 3: at most two layers wait; else see limit_bytes */
-  gint64 bucket_bytes; /* stage 2: sent when so many wait; two more segments may be on their way */
+  gboolean by_layer;   /* stage 3: at most two layers wait; else see bucket_bytes */
+  gboolean in_turn;    /* by layer: what a layer has is sent before the next one begins */
+  gint64 bucket_bytes; /* stage 2: sent when so many wait, while the next as many gather */
   gboolean stores_inputs; /* of recomputed segments, on the host (activation_offload.h), */
   gboolean fetches_ahead; /* and fetches them one ahead */
   gboolean stops_early;   /* a second forward pass runs only what the backward pass needs */

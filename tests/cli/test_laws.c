@@ -318,10 +318,8 @@ START_TEST (less_memory) {
 }
 END_TEST
 
-/* What check counts is what the run's ledger claims at its fullest, and up to a third more where the gathers of layers are
- * so short that the buffers which are added up never meet. Less only with ZeRO 2 beside the backward pass: the program
- * lets as many segments wait as two of its largest buckets hold, the count adds up the buckets themselves
- * (reduce_program.h), which differ where the embedding is much larger than a layer. */
+/* What check counts is what the run's ledger claims at its fullest. Beside the passes more, up to a fifth, where gathers or
+ * reductions are so short that the buffers which are added up never meet: it knows no clock. Never less. */
 START_TEST (counted_memory) {
   EACH (draw) {
     Layout x = draw (&random);
@@ -329,8 +327,9 @@ START_TEST (counted_memory) {
     g_autoptr (LsSummary) summary = run_with (&x, as_it_is);
     double counted = (double) estimate_with (&x, 1).allocated_bytes;
     double ratio = counted / (double) summary->memory.peak_bytes;
+    double most = x.zero >= 2 && x.overlap ? 1.2 : 1 + SLACK;
 
-    ck_assert_msg (ratio >= 1 - SLACK && ratio <= 1.35, "counted / claimed = %.4f\n%s", ratio,
+    ck_assert_msg (ratio >= 1 - SLACK && ratio <= most, "counted / claimed = %.4f\n%s", ratio,
                    yaml);
   }
 }
