@@ -39,6 +39,14 @@ static void setting_clear (gpointer data) {
   g_free (((Setting *) data)->fault);
 }
 
+/* Within what measured peaks differ from the model: of a run that ran, and does not say that it runs layers again, that is
+ * likelier than that it did so for a few per cent of its memory. */
+static gboolean may_fit (const LsMemoryEstimate *estimate) {
+  return ls_memory_host_fits (estimate) &&
+         (double) estimate->reserved_bytes <=
+             (double) estimate->capacity_bytes * (1 + LS_MEMORY_ERROR);
+}
+
 /* Does it fit, by the static model: cheap, so that only what fits is simulated. */
 static void judge (Setting *setting, const LsTrainingRow *row) {
   g_autoptr (LsScenario) scenario = ls_scenario_from_text ("row", setting->yaml);
@@ -50,7 +58,7 @@ static void judge (Setting *setting, const LsTrainingRow *row) {
     return;
   gpus = ls_scenario_stage_gpus (scenario, 0);
   ls_memory_fullest (scenario->workload, gpus, &estimate);
-  setting->fits = estimate.fits;
+  setting->fits = estimate.fits || (row->recompute == NULL && may_fit (&estimate));
   setting->beside_bytes = estimate.context_bytes + estimate.communication_bytes;
   setting->model_flops = ls_workload_model_flops (scenario->workload);
   setting->row_flops = ls_training_row_flops (row, scenario->workload, row->flops_def);

@@ -277,6 +277,25 @@ static const LsSoftware generations[] = {
          "nemo-longseq-LLAMA2-7B: 549 TFLOP/s at 512k tokens, where attention is all, counted "
          "in full (nemo2407-18 and -24 print tokens/s too, which gives what is counted), so "
          "275 of causal ones, FlashAttention 2's rate on H100"},
+    {.name = "nemo-2024-09",
+     .aliases = "",
+     .title = "NeMo 24.09 to 24.12 (Megatron-Core 0.9, Transformer Engine 1.10 and later)",
+     .matmul_factor = ASSUMED (1.0, "no correction"),
+     .gap_s = ASSUMED (1.0e-6, GAP),
+     .host_launch_s = ASSUMED (6e-6, LAUNCH),
+     .host_step_s = ASSUMED (5e-3, STEP),
+     .attention = LS_ATTENTION_FLASH3,
+     .fused_bias_gelu = TRUE,
+     .fused_dropout_add = TRUE,
+     .fused_bias_gradient = TRUE,
+     .fused_norm = TRUE,
+     .fused_optimizer = TRUE,
+     .fused_weight_gradient = TRUE,
+     .overlaps_tensor = TRUE,
+     .source =
+         "as nemo-2024; its attention by train_reports.csv, rows dgxc-*: Llama 3.1 8B at 8k tokens "
+         "is 13 % too slow at FlashAttention 2's rate in bf16 and in fp8, 3 and 0 % at cuDNN's on "
+         "Hopper, which Transformer Engine prefers there (get_attention_backend)"},
     {.name = "megatron-bridge",
      .aliases = "nemo-2025",
      .title = "Megatron-Bridge and NeMo 2 of 2025-26 (Megatron-Core, Transformer Engine 2)",

@@ -16,6 +16,10 @@ static const struct {
     {{"megatron-core", NULL}, "megatron-core"},
     {{"megatron core", NULL}, "megatron-core"},
     {{"megatron-bridge", NULL}, "megatron-bridge"},
+    /* The containers' own: docs.nvidia.com/nemo-framework, software component versions. */
+    {{"nemo 24.09", NULL}, "nemo-2024-09"},
+    {{"nemo 24.11", NULL}, "nemo-2024-09"},
+    {{"nemo 24.12", NULL}, "nemo-2024-09"},
     {{"nemo 24.", NULL}, "nemo-2024"},
     {{"nemo", "training_results_v3.0"}, "nemo-2023-04"},
     {{"nemo", "training_results_v3.1"}, "nemo-2023"},

@@ -149,6 +149,8 @@ START_TEST (frameworks_name_generations) {
       {"Meta internal 4D parallel + FSDP", "meta-2024"},
       {"Megatron-Core r0.8.0", "megatron-core"},
       {"NeMo 24.03.01", "nemo-2024"},
+      {"NeMo 24.07", "nemo-2024"},
+      {"NeMo 24.11", "nemo-2024-09"},
       {"PyTorch NVIDIA Release 23.09 nemo mlcommons/training_results_v3.1 @a", "nemo-2023"},
       {"NVIDIA NeMo Megatron Release 23.04 mlcommons/training_results_v3.0 @a", "nemo-2023-04"},
       {"NeMo 25.04.rc2", "megatron-bridge"},
