@@ -54,12 +54,15 @@ static gboolean run_model (const LsCollectiveJob *job, const LsDescriptor *descr
         ls_net_host_device (net, ls_cluster_gpu_node (job->cluster, job->gpus[i])));
   guint group = ls_engine_add_group (engine, ranks, job->n, 0);
   for (guint i = 0; i < job->n; i++)
-    ls_engine_set_slot (engine, ranks[i], 0, group);
+    ls_engine_set_slot_at (engine, ranks[i], 0, group, i);
   ls_engine_set_expander (engine, ls_net_expander (), net);
+  /* Laid before the engine looks for signals, which end the command at once until then: among very many ranks it takes
+   * seconds, and the engine looks between instants. */
+  const LsTransfer *transfer = ls_net_expander ()->collective (net, group, 0);
   good = ls_engine_run (engine, G_MAXINT64, ls_interrupt_flag (), error);
   *seconds = ls_time_s_from_ps (ls_engine_now_ps (engine)) / job->iterations;
   if (good)
-    check_links (net, ls_net_transfer (net, job->gpus, job->n, descriptor), *seconds);
+    check_links (net, transfer, *seconds);
   g_clear_pointer (&engine, ls_engine_free);
   return good;
 }

@@ -69,18 +69,18 @@ guint ls_pairs_most (const LsCluster *cluster, LsCollectiveOp op, LsAlgorithm al
 
 /* One adapter faces whatever the other side has, so only its switch counts; of several the numbers too (route.c). */
 static GBytes *end_key (const LsTopology *topology, guint gpu) {
-  g_autoptr (GArray) nics = ls_route_live_nics (topology, gpu);
+  const LsLiveNics live = ls_route_live_nics (topology, gpu);
   g_autoptr (GArray) key = g_array_new (FALSE, FALSE, sizeof (guint));
   guint node = topology->gpu_node[gpu];
   const LsNodeSpec *spec = ls_cluster_node (topology->cluster, node);
   guint set = (guint) (ls_node_compute_nics (spec) - spec->nic_sets);
 
-  for (guint i = 0; i < nics->len; i++) {
-    guint nic = g_array_index (nics, guint, i);
+  for (guint i = 0; i < live.n; i++) {
+    guint nic = live.nics[i];
     guint at = ls_route_switch_of (topology, (LsAdapter){node, set, nic});
 
     g_array_append_val (key, at);
-    if (nics->len > 1)
+    if (live.n > 1)
       g_array_append_val (key, nic);
   }
   return g_bytes_new (key->data, key->len * sizeof (guint));

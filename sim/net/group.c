@@ -65,9 +65,9 @@ static void find_nics (LsGroupShape *shape, guint i) {
     return;
   g_autofree guint8 *owned = g_new0 (guint8, set->count);
   for (guint k = shape->first[i]; k < shape->first[i + 1]; k++) {
-    g_autoptr (GArray) nics = ls_route_live_nics (shape->topology, shape->gpus[k]);
-    for (guint j = 0; j < nics->len; j++)
-      owned[g_array_index (nics, guint, j)] = 1;
+    const LsLiveNics live = ls_route_live_nics (shape->topology, shape->gpus[k]);
+    for (guint j = 0; j < live.n; j++)
+      owned[live.nics[j]] = 1;
   }
   shape->nics[i] = g_new (guint, set->count);
   for (guint j = 0; j < set->count; j++)

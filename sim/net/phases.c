@@ -227,39 +227,36 @@ static void derive_apart (Derivation *d, const LsSegment *segment) {
   }
 }
 
-/* What a sender with many messages in flight has of the link that they fill first: they share it as one,
+/* Once all is laid: what a sender with many messages in flight has of the link that they fill first: they share it as one,
  * because switches serve their ports in turn, so that beside 32 senders a flow keeps 1/33, however many
  * messages each of them sends. */
-static double together_scale (Derivation *d, const LsSegment *segment) {
+static double together_scale (const Derivation *d, const LsSegment *segment) {
+  const guint link = ls_phases_bottleneck (d->shape->topology, d->usages);
   g_autofree double *of_sender = g_new0 (double, d->shape->n);
-  guint n, link;
-  double sent, received, most = 0;
-  for (guint r = 0; r < segment->n_rounds; r++)
-    lay_round (d, ls_schedule_round_at (d->schedule, segment->first_round + r), NULL);
-  link = ls_phases_bottleneck (d->shape->topology, d->usages);
-  g_free (ls_usages_take (d->usages, &n, &sent, &received));
+  LsUsages alone;
+  double most = 0;
   if (link == LS_NO_NUMBER)
     return 0;
+  ls_usages_init (&alone, ls_topology_n_resources (d->shape->topology));
   for (guint r = 0; r < segment->n_rounds; r++) {
     const LsRound *round = ls_schedule_round_at (d->schedule, segment->first_round + r);
     double memory = ls_way_memory (round->way, d->op, d->sent);
     for (guint i = 0; i < round->n_moves; i++) {
       const LsMove *move = ls_schedule_move_at (d->schedule, round->first_move + i);
-      double weight = ls_schedule_weight (d->schedule, move), before = d->usages->amount[link];
-      ls_way_add (d->shape, d->usages, round->way, move->from, move->to, weight, memory);
-      of_sender[move->from] += d->usages->amount[link] > before ? weight : 0;
+      double weight = ls_schedule_weight (d->schedule, move), before = alone.amount[link];
+      ls_way_add (d->shape, &alone, round->way, move->from, move->to, weight, memory);
+      of_sender[move->from] += alone.amount[link] > before ? weight : 0;
     }
   }
   for (guint i = 0; i < d->shape->n; i++)
     most = MAX (most, of_sender[i]);
-  g_free (ls_usages_take (d->usages, &n, &sent, &received));
+  ls_usages_clear (&alone);
   return most;
 }
 
 static void derive_together (Derivation *d, const LsSegment *segment) {
   gboolean switched = FALSE;
-  double largest = segment->chunked ? 0 : together_scale (d, segment);
-  double whole = ls_schedule_whole (d->schedule);
+  double largest = 0, whole = ls_schedule_whole (d->schedule);
   g_autofree RoundLoad *loads = g_new (RoundLoad, MAX (1, segment->n_rounds));
   for (guint r = 0; r < segment->n_rounds; r++) {
     const LsRound *round = ls_schedule_round_at (d->schedule, segment->first_round + r);
@@ -267,6 +264,8 @@ static void derive_together (Derivation *d, const LsSegment *segment) {
     switched |= is_switched (round->way);
     largest = MAX (largest, loads[r].largest);
   }
+  const double shared = segment->chunked ? 0 : together_scale (d, segment);
+  largest = MAX (largest, shared);
   take (d, segment->launches, switched, 1, largest);
   for (guint r = 0; r < segment->n_rounds; r++)
     add_latency (

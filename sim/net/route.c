@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/random.h"
 #include "net/route_inside.h"
+#include "net/topology_build.h"
 
 static const LsNodeSpec *node_of (const LsTopology *topology, guint node) {
   return ls_cluster_node (topology->cluster, node);
@@ -42,22 +43,39 @@ static gboolean is_live (const LsTopology *topology, guint node, guint set, guin
          ls_route_switch_of (topology, (LsAdapter){node, set, nic}) != LS_NO_NUMBER;
 }
 
-GArray *ls_route_live_nics (const LsTopology *topology, guint gpu) {
+/* Its own; where none of them is live, the next of the node that is. */
+static void add_live_nics (const LsTopology *topology, guint gpu, GArray *nics) {
   guint node = topology->gpu_node[gpu], number, count;
   const LsNicSet *set = compute_set (topology, node, &number);
-  GArray *nics = g_array_new (FALSE, FALSE, sizeof (guint));
+  const guint before = nics->len;
   if (set == NULL)
-    return nics;
+    return;
   guint first = gpu_nics (node_of (topology, node), set, topology->gpu_local[gpu], &count);
   for (guint nic = first; nic < first + count; nic++)
     if (is_live (topology, node, number, nic))
       g_array_append_val (nics, nic);
-  for (guint i = 1; nics->len == 0 && i < set->count; i++) {
+  for (guint i = 1; nics->len == before && i < set->count; i++) {
     guint nic = (first + i) % set->count;
     if (is_live (topology, node, number, nic))
       g_array_append_val (nics, nic);
   }
-  return nics;
+}
+
+void ls_topology_find_live_nics (LsTopology *topology) {
+  GArray *nics = g_array_new (FALSE, FALSE, sizeof (guint));
+  topology->live_first = g_new (guint, (gsize) topology->n_gpus + 1);
+  for (guint gpu = 0; gpu < topology->n_gpus; gpu++) {
+    topology->live_first[gpu] = nics->len;
+    add_live_nics (topology, gpu, nics);
+  }
+  topology->live_first[topology->n_gpus] = nics->len;
+  topology->live_nics = (guint *) (gpointer) g_array_free (nics, FALSE);
+}
+
+LsLiveNics ls_route_live_nics (const LsTopology *topology, guint gpu) {
+  const guint first = topology->live_first[gpu];
+  return (LsLiveNics){.nics = topology->live_nics + first,
+                      .n = topology->live_first[gpu + 1] - first};
 }
 
 GArray *ls_route_node_nics (const LsTopology *topology, guint node) {
@@ -175,10 +193,10 @@ static void carry (const Between *between, guint nic_a, guint nic_b, double shar
   double amount = carried->amount * share;
   if (carried->from != G_MAXUINT) {
     guint device = carried->from;
-    g_autoptr (GArray) own = between->by_rail ? ls_route_live_nics (topology, carried->from) : NULL;
-    gboolean is_own = own == NULL;
-    for (guint i = 0; own != NULL && i < own->len; i++)
-      is_own |= g_array_index (own, guint, i) == nic_a;
+    const LsLiveNics own = ls_route_live_nics (topology, carried->from);
+    gboolean is_own = !between->by_rail;
+    for (guint i = 0; i < own.n; i++)
+      is_own |= own.nics[i] == nic_a;
     if (!is_own)
       device = device_at (between, nic_a, carried->from);
     if (device != carried->from)
@@ -210,17 +228,15 @@ LsHop ls_route_gpus (const LsTopology *topology, LsUsages *usages, guint from, g
   guint node_a = topology->gpu_node[from], node_b = topology->gpu_node[to];
   if (node_a == node_b)
     return ls_route_inside (topology, usages, from, to, amount);
-  g_autoptr (GArray) nics_a = ls_route_live_nics (topology, from);
-  g_autoptr (GArray) nics_b = ls_route_live_nics (topology, to);
+  const LsLiveNics nics_a = ls_route_live_nics (topology, from);
+  const LsLiveNics nics_b = ls_route_live_nics (topology, to);
   Between between;
   Carried carried = {.from = from, .to = to, .amount = amount};
   gboolean possible = between_nodes (topology, usages, node_a, node_b, &between);
-  LS_REQUIRE (possible && nics_a->len > 0 && nics_b->len > 0, "GPU %u cannot reach GPU %u", from,
-              to);
+  LS_REQUIRE (possible && nics_a.n > 0 && nics_b.n > 0, "GPU %u cannot reach GPU %u", from, to);
   usages->sent += amount;
   usages->received += amount;
-  each_pair (&between, (const guint *) (gconstpointer) nics_a->data, nics_a->len,
-             (const guint *) (gconstpointer) nics_b->data, nics_b->len, carry, &carried);
+  each_pair (&between, nics_a.nics, nics_a.n, nics_b.nics, nics_b.n, carry, &carried);
   return LS_HOP_NET;
 }
 
@@ -228,12 +244,12 @@ void ls_route_end (const LsTopology *topology, LsUsages *usages, guint gpu, gboo
                    double amount) {
   guint node = topology->gpu_node[gpu], set;
   const LsNicSet *nics = compute_set (topology, node, &set);
-  g_autoptr (GArray) live = ls_route_live_nics (topology, gpu);
-  LS_REQUIRE (nics != NULL && live->len > 0, "GPU %u reaches no fabric", gpu);
-  for (guint i = 0; i < live->len; i++) {
-    guint nic = g_array_index (live, guint, i);
-    ls_route_device_nic (topology, usages, gpu, nics, nic, out, amount / live->len);
-    ls_usages_add (usages, topology->nic[node][set] + 2 * nic + (out ? 0 : 1), amount / live->len);
+  const LsLiveNics live = ls_route_live_nics (topology, gpu);
+  LS_REQUIRE (nics != NULL && live.n > 0, "GPU %u reaches no fabric", gpu);
+  for (guint i = 0; i < live.n; i++) {
+    guint nic = live.nics[i];
+    ls_route_device_nic (topology, usages, gpu, nics, nic, out, amount / live.n);
+    ls_usages_add (usages, topology->nic[node][set] + 2 * nic + (out ? 0 : 1), amount / live.n);
   }
   if (out)
     usages->sent += amount;
@@ -249,14 +265,13 @@ static void join (const Between *between, guint nic_a, guint nic_b, double share
 
 void ls_route_between_ends (const LsTopology *topology, LsUsages *usages, guint from, guint to,
                             double amount) {
-  g_autoptr (GArray) nics_a = ls_route_live_nics (topology, from);
-  g_autoptr (GArray) nics_b = ls_route_live_nics (topology, to);
+  const LsLiveNics nics_a = ls_route_live_nics (topology, from);
+  const LsLiveNics nics_b = ls_route_live_nics (topology, to);
   Between between;
   gboolean possible =
       between_nodes (topology, usages, topology->gpu_node[from], topology->gpu_node[to], &between);
   LS_REQUIRE (possible && !between.by_rail, "rails between GPUs %u and %u", from, to);
-  each_pair (&between, (const guint *) (gconstpointer) nics_a->data, nics_a->len,
-             (const guint *) (gconstpointer) nics_b->data, nics_b->len, join, &amount);
+  each_pair (&between, nics_a.nics, nics_a.n, nics_b.nics, nics_b.n, join, &amount);
 }
 
 /* --- looking only ----------------------------------------------------------------------------- */
@@ -275,27 +290,27 @@ static void look (const Between *between, guint nic_a, guint nic_b, double share
   seen->latency_ps = MAX (seen->latency_ps, latency_ps);
 }
 
-static Look look_over (const LsTopology *topology, guint node_a, const GArray *nics_a, guint node_b,
-                       const GArray *nics_b) {
+static Look look_over (const LsTopology *topology, guint node_a, LsLiveNics nics_a, guint node_b,
+                       LsLiveNics nics_b) {
   Between between;
-  Look seen = {.reached = nics_a->len > 0 && nics_b->len > 0};
+  Look seen = {.reached = nics_a.n > 0 && nics_b.n > 0};
   if (!between_nodes (topology, NULL, node_a, node_b, &between) || !seen.reached)
     return (Look){.reached = FALSE};
-  each_pair (&between, (const guint *) (gconstpointer) nics_a->data, nics_a->len,
-             (const guint *) (gconstpointer) nics_b->data, nics_b->len, look, &seen);
+  each_pair (&between, nics_a.nics, nics_a.n, nics_b.nics, nics_b.n, look, &seen);
   return seen;
 }
 
 static Look look_between (const LsTopology *topology, guint from, guint to) {
-  g_autoptr (GArray) nics_a = ls_route_live_nics (topology, from);
-  g_autoptr (GArray) nics_b = ls_route_live_nics (topology, to);
+  const LsLiveNics nics_a = ls_route_live_nics (topology, from);
+  const LsLiveNics nics_b = ls_route_live_nics (topology, to);
   return look_over (topology, topology->gpu_node[from], nics_a, topology->gpu_node[to], nics_b);
 }
 
 gboolean ls_route_reaches_host (const LsTopology *topology, guint gpu, guint host) {
   guint node = topology->gpu_node[gpu];
-  g_autoptr (GArray) own = ls_route_live_nics (topology, gpu);
-  g_autoptr (GArray) other = ls_route_node_nics (topology, host);
+  const LsLiveNics own = ls_route_live_nics (topology, gpu);
+  g_autoptr (GArray) live = ls_route_node_nics (topology, host);
+  const LsLiveNics other = {.nics = (const guint *) (gconstpointer) live->data, .n = live->len};
   return node == host || (look_over (topology, node, own, host, other).reached &&
                           look_over (topology, host, other, node, own).reached);
 }

@@ -33,8 +33,12 @@ gboolean ls_route_reaches (const LsTopology *topology, guint from, guint to);
 /* The same, both ways, between a GPU and the adapters of a node, as servers of updates use them. */
 gboolean ls_route_reaches_host (const LsTopology *topology, guint gpu, guint host);
 
-/* Those that GPU `gpu` uses, live ones (transfer full); empty: none. */
-GArray *ls_route_live_nics (const LsTopology *topology, guint gpu);
+typedef struct {
+  const guint *nics; /* the topology's */
+  guint n;
+} LsLiveNics;
+/* Those that GPU `gpu` uses, live ones; empty: none. */
+LsLiveNics ls_route_live_nics (const LsTopology *topology, guint gpu);
 /* All live ones of a node's compute set (transfer full). */
 GArray *ls_route_node_nics (const LsTopology *topology, guint node);
 /* Switches and cables on the longest way from one GPU to another, the ends (software, adapters, first

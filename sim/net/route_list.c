@@ -126,15 +126,13 @@ static void count_paths (const LsTopology *topology, LsRouteList *list, guint fr
   const LsNodeSpec *spec_a = ls_cluster_node (topology->cluster, ends->node_a);
   const LsNodeSpec *spec_b = ls_cluster_node (topology->cluster, ends->node_b);
   const LsNicSet *set_a = ls_node_compute_nics (spec_a), *set_b = ls_node_compute_nics (spec_b);
-  g_autoptr (GArray) nics_a = ls_route_live_nics (topology, from);
-  g_autoptr (GArray) nics_b = ls_route_live_nics (topology, to);
+  const LsLiveNics nics_a = ls_route_live_nics (topology, from);
+  const LsLiveNics nics_b = ls_route_live_nics (topology, to);
   ends->fabric_a = set_a->fabric;
   ends->fabric_b = set_b->fabric;
-  double n_paths = ls_route_n_paths (topology,
-                                     (LsAdapter){ends->node_a, (guint) (set_a - spec_a->nic_sets),
-                                                 g_array_index (nics_a, guint, 0)},
-                                     (LsAdapter){ends->node_b, (guint) (set_b - spec_b->nic_sets),
-                                                 g_array_index (nics_b, guint, 0)});
+  double n_paths = ls_route_n_paths (
+      topology, (LsAdapter){ends->node_a, (guint) (set_a - spec_a->nic_sets), nics_a.nics[0]},
+      (LsAdapter){ends->node_b, (guint) (set_b - spec_b->nic_sets), nics_b.nics[0]});
   list->n_paths = MAX (1, n_paths); /* 0: over the rail of another device, or another fabric */
 }
 

@@ -198,6 +198,7 @@ LsTopology *ls_topology_new (const LsCluster *cluster, LsEngine *engine) {
   add_storage (topology);
   ls_topology_apply_overrides (topology);
   apply_scale (topology);
+  ls_topology_find_live_nics (topology);
   if (engine != NULL)
     register_all (topology, engine);
   return topology;
@@ -212,13 +213,13 @@ void ls_topology_free (LsTopology *topology) {
   }
   for (guint f = 0; f < topology->n_fabrics; f++)
     ls_topology_clear_fabric (&topology->fabrics[f]);
-  gpointer arrays[] = {topology->gpu_node,    topology->gpu_local,   topology->sm,
-                       topology->hbm,         topology->link_up,     topology->link_down,
-                       topology->pcie_up,     topology->pcie_down,   topology->root_up,
-                       topology->root_down,   topology->host_device, topology->cores,
-                       topology->host_memory, topology->nvme,        topology->socket,
-                       topology->mesh,        topology->torus,       topology->nic,
-                       topology->fabrics,     topology->copy,        topology->node_first};
+  gpointer arrays[] = {
+      topology->gpu_node,    topology->gpu_local,  topology->sm,          topology->hbm,
+      topology->link_up,     topology->link_down,  topology->pcie_up,     topology->pcie_down,
+      topology->root_up,     topology->root_down,  topology->host_device, topology->cores,
+      topology->host_memory, topology->nvme,       topology->socket,      topology->mesh,
+      topology->torus,       topology->nic,        topology->fabrics,     topology->copy,
+      topology->node_first,  topology->live_first, topology->live_nics};
   for (guint i = 0; i < G_N_ELEMENTS (arrays); i++)
     g_free (arrays[i]);
   g_array_unref (topology->resources);

@@ -115,6 +115,8 @@ typedef struct {
   guint (*nic)[LS_MAX_NIC_SETS]; /* first adapter's tx by node and set; rx follows tx */
   LsFabricMap *fabrics;
   guint storage_read, storage_write;
+  /* Adapters that GPU g uses, live ones: from [live_first[g]] to before [live_first[g + 1]] */
+  guint *live_first, *live_nics;
 } LsTopology;
 
 /* `engine` may be NULL: resources are then numbered as an engine would, for closed forms. */

@@ -28,6 +28,9 @@ void ls_topology_clear_fabric (LsFabricMap *map);
 /* topology_graph.c: fabrics that are graphs. */
 void ls_topology_add_graph (LsTopology *topology, guint fabric);
 
+/* route.c: the adapters that each GPU uses, once all capacities are known. */
+void ls_topology_find_live_nics (LsTopology *topology);
+
 /* topology_static.c: routes given by people. In trees by spine (of the pod) and core, in graphs by hops. */
 typedef struct {
   guint from, to; /* leaf or vertex */

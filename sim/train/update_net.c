@@ -145,16 +145,15 @@ static void route (LsUpdateNet *n, guint worker, guint node, gboolean up) {
     ls_route_host (n->topology, &n->usages, gpu, up, share);
     if (own == node)
       continue;
-    g_autoptr (GArray) live = ls_route_live_nics (n->topology, gpu);
+    const LsLiveNics live = ls_route_live_nics (n->topology, gpu);
     g_autoptr (GArray) servers = ls_route_node_nics (n->topology, node);
-    const guint *own_nics = (const guint *) (gconstpointer) live->data;
     const guint *server_nics = (const guint *) (gconstpointer) servers->data;
     if (up)
-      ls_route_nics (n->topology, &n->usages, own, own_nics, live->len, node, server_nics,
+      ls_route_nics (n->topology, &n->usages, own, live.nics, live.n, node, server_nics,
                      servers->len, share);
     else
-      ls_route_nics (n->topology, &n->usages, node, server_nics, servers->len, own, own_nics,
-                     live->len, share);
+      ls_route_nics (n->topology, &n->usages, node, server_nics, servers->len, own, live.nics,
+                     live.n, share);
     ls_usages_add (&n->usages, n->topology->host_memory[node], share);
   }
 }
