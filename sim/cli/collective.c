@@ -465,7 +465,8 @@ static gboolean run_sizes (LsCli *cli, Task *task, GArray *lines, GError **error
   g_autoptr (LsProgress) progress = ls_progress_new (cli, ls_collective_op_name (task->op));
   gboolean given = task->splits != NULL;
 
-  for (guint i = 0; i < task->sizes->len && !ls_interrupt_requested (); i++) {
+  /* While the first is laid out nobody looks yet: a signal ends the command at once (interrupt.h). */
+  for (guint i = 0; i < task->sizes->len && (i == 0 || !ls_interrupt_requested ()); i++) {
     Line line = {.bytes = g_array_index (task->sizes, gint64, i)};
 
     if (task->op == LS_COLLECTIVE_ALL_TO_ALLV && !given) {

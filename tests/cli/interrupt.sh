@@ -135,6 +135,20 @@ interrupted taught.db
 run 0 query taught.db "SELECT count(*) > 0 AS some FROM metric" --format csv
 [ "$(sed -n 2p out)" = 1 ] || fail "nothing of what was learned is in the database"
 
+# An all-to-all among 131,072 ranks is laid out for seconds before the engine starts: nobody looks until then either.
+"$LOCKSTEP" collective all_to_all "$SOURCE_DIR/topologies/dgx-h100.yaml" --set cluster.nodes=16384 \
+  --set cluster.fabric.leaf_radix=128 --sizes 64M >out 2>err &
+pid=$!
+sleep 0.5
+kill -INT $pid
+tries=0
+while kill -0 $pid 2>/dev/null && [ $tries -lt 20 ]; do
+  sleep 0.1
+  tries=$((tries + 1))
+done
+kill -KILL $pid 2>/dev/null && fail "SIGINT does not end a collective while it is laid out"
+wait $pid && fail "a collective that SIGINT ends is good"
+
 # A campaign of as many events as are allowed, in the middle of a replication.
 cat >years.yaml <<'YAML'
 cluster: {storage: {read: 10 GB/s, write: 5 GB/s, latency: 1 ms, fabric: compute}}
