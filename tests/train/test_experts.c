@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "base/time.h"
+#include "expert_case.h"
 #include "fold_case.h"
 #include "hw/nodes.h"
 #include "suite.h"
@@ -11,50 +12,6 @@
 #include "train/memory.h"
 #include "train/simulation.h"
 #include "train/summary.h"
-
-#define H 512
-#define SEQ 512
-
-/* 4 blocks, the first dense; 8 experts of 256, two per token, one shared; latent attention. */
-static LsModel *small_model (void) {
-  const LsTransformer t = {
-      .layers = 4,
-      .hidden = H,
-      .heads = 8,
-      .kv_heads = 8,
-      .head_dim = 48,
-      .ffn = 1024,
-      .vocab = 8192,
-      .max_seq = SEQ,
-      .gated = TRUE,
-      .rms_norm = TRUE,
-      .rotary = TRUE,
-      .causal = TRUE,
-      .latent = {.q_rank = 128, .kv_rank = 64, .nope = 32, .rope = 16, .value = 32},
-      .experts = {.count = 8, .top_k = 2, .ffn = 256, .shared_ffn = 256, .dense_first = 1}};
-
-  return ls_model_new_transformer ("small", &t);
-}
-
-static LsWorkload *new_workload (guint tensor, guint data, guint expert, guint expert_tensor) {
-  LsWorkload *w = ls_workload_new_default (small_model (), tensor * data);
-
-  w->layout = ls_layout (tensor, data, 1);
-  w->layout.expert = expert;
-  w->layout.expert_tensor = expert_tensor;
-  w->sequence_parallel = tensor > 1;
-  w->global_batch = data;
-  w->seq_len = SEQ;
-  ck_assert (ls_workload_resolve (w, NULL));
-  return w;
-}
-
-static const LsLayerPlan *expert_block (const LsStage *stage) {
-  for (guint i = 0; i < stage->n_runs; i++)
-    if (stage->runs[i].plan->expert_parameters > 0)
-      return stage->runs[i].plan;
-  return NULL;
-}
 
 /* Bytes of all collectives of an axis in a list, and how many there are. */
 static gint64 bytes_on (const LsLayerOp *ops, guint n, LsAxis axis, guint *count) {
@@ -77,10 +34,11 @@ START_TEST (all_to_alls_carry_k_rows_per_token)
   static const guint layouts[][4] = {{1, 1, 1, 0}, {1, 8, 8, 0}, {1, 8, 2, 0},
                                      {2, 4, 4, 2}, {4, 2, 8, 1}, {4, 2, 2, 2}};
   const guint tensor = layouts[_i][0], expert = layouts[_i][2];
-  g_autoptr (LsWorkload) w = new_workload (tensor, layouts[_i][1], expert, layouts[_i][3]);
+  g_autoptr (LsWorkload) w =
+      expert_case_new_workload (tensor, layouts[_i][1], expert, layouts[_i][3]);
   const guint split = ls_layout_size (&w->layout, LS_AXIS_EXPERT_TENSOR);
   g_autoptr (LsStage) stage = ls_stage_new (w, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
-  const LsLayerPlan *plan = expert_block (stage);
+  const LsLayerPlan *plan = expert_case_block (stage);
   const gint64 rows = (gint64) SEQ / tensor * 2 * H * 2;
   guint forward, backward;
 
@@ -92,133 +50,6 @@ START_TEST (all_to_alls_carry_k_rows_per_token)
   ck_assert_uint_eq (backward, forward);
   ck_assert_int_eq (bytes_on (plan->forward, plan->n_forward, LS_AXIS_EXPERT_TENSOR, &forward),
                     split > 1 ? 2 * rows * split : 0);
-}
-END_TEST
-
-/* Bytes and kernels of the operations whose names begin so. */
-static gint64 bytes_of (const LsLayerOp *ops, guint n, const char *name, guint *kernels) {
-  gint64 bytes = 0;
-
-  *kernels = 0;
-  for (guint i = 0; i < n; i++)
-    if (!ops[i].is_collective && g_str_has_prefix (ops[i].name, name)) {
-      bytes += ops[i].cost.bytes;
-      *kernels += (guint) ops[i].cost.kernels;
-    }
-  return bytes;
-}
-
-START_TEST (biases_of_experts_are_added_one_by_one)
-/* Of 8 experts on e ranks each has 512 x 2 / 8 rows per rank. In bf16 a value costs a product (2 bytes written), a sum
- * (2 + 2 + 2) and a join (2 + 2): 12 bytes, in 2 x 8/e + 1 kernels. With a fused dispatch weights are fp32: 4, 2 + 4 + 4,
- * 4 + 4 and a cast of 4 + 2: 28. Backward 2 x (2 + 2 + 2) + 4 = 16, or 6 + 6 + 2 x 12 + 4 = 40. A compiler: one pass. */
-{
-  static const struct {
-    LsExpertDispatch dispatch;
-    const char *software;
-    gint64 forward, backward;
-    guint each, once;
-  } cases[] = {{LS_EXPERT_DISPATCH_ALL_TO_ALL, "megatron-bridge", 12, 16, 2, 1},
-               {LS_EXPERT_DISPATCH_FUSED, "megatron-bridge", 28, 40, 2, 2},
-               {LS_EXPERT_DISPATCH_FUSED, "pytorch-fsdp2", 4, 2, 0, 1}};
-  const gint64 values = SEQ * 2 * H;
-
-  for (guint biased = 0; biased < 2; biased++) {
-    g_autoptr (LsWorkload) w = new_workload (1, 8, 4, 0);
-    gint64 backward;
-    guint kernels;
-
-    w->model->transformer.biases = biased > 0;
-    w->expert_dispatch = cases[_i].dispatch;
-    w->software = ls_software_find (cases[_i].software, NULL);
-    g_autoptr (LsStage) stage = ls_stage_new (w, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
-    const LsLayerPlan *plan = expert_block (stage);
-    gint64 forward = bytes_of (plan->forward, plan->n_forward, "experts_bias", &kernels);
-
-    ck_assert_uint_eq (kernels, biased * MAX (2 * cases[_i].each, cases[_i].each > 0 ? 0u : 1u));
-    forward += bytes_of (plan->forward, plan->n_forward, "join_experts", &kernels);
-    ck_assert_uint_eq (kernels, cases[_i].each > 0 ? biased * cases[_i].once : 0);
-    backward = bytes_of (plan->backward, plan->n_backward, "experts_bias", &kernels) +
-               bytes_of (plan->backward, plan->n_backward, "join_experts", &kernels);
-    ck_assert_int_eq (forward, biased * cases[_i].forward * values);
-    ck_assert_int_eq (backward, biased * cases[_i].backward * values);
-  }
-}
-END_TEST
-
-START_TEST (scaled_rotary_positions_are_not_fused)
-/* Plain: queries and keys read and written, 4 bytes a value, each way. YaRN under Megatron-Core: six passes over either
- * (2 + 1 + 2 + 2 + 3 + 2 values moved: 24 bytes) and back seven (2 + 1 + 2 + 2 + 3 + 1 + 3: 28). A compiler makes one. */
-{
-  static const struct {
-    const char *software;
-    gint64 forward, backward;
-    guint kernels;
-  } cases[] = {
-      {"megatron-bridge", 24, 28, 12}, {"megatron-core", 24, 28, 12}, {"pytorch-fsdp2", 4, 4, 1}};
-
-  for (guint yarn = 0; yarn < 2; yarn++) {
-    g_autoptr (LsWorkload) w = new_workload (1, 8, 4, 0);
-    guint kernels;
-
-    w->model->transformer.latent = (LsLatent){0};
-    w->model->transformer.yarn = yarn > 0;
-    w->software = ls_software_find (cases[_i].software, NULL);
-    g_autoptr (LsStage) stage = ls_stage_new (w, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
-    const LsLayerPlan *plan = expert_block (stage);
-    const gint64 values = SEQ * 2 * 8 * 48;
-
-    ck_assert_int_eq (bytes_of (plan->forward, plan->n_forward, "rotary", &kernels),
-                      values * (yarn > 0 ? cases[_i].forward : 4));
-    ck_assert_uint_eq (kernels, yarn > 0 ? cases[_i].kernels : 1);
-    ck_assert_int_eq (bytes_of (plan->backward, plan->n_backward, "rotary", &kernels),
-                      values * (yarn > 0 ? cases[_i].backward : 4));
-  }
-}
-END_TEST
-
-START_TEST (clamped_activations_have_kernels_of_their_own)
-/* 512 x 2 / 4 rows of 256 columns per half, in bf16. Forward 8 values of each half's moved (16 bytes), in 3 kernels; back
- * 11 and 7 bytes of masks (29), in 6. A compiler fuses them, and so does the product in MXFP8 that activates. What is clamped
- * is kept as well. */
-{
-  static const struct {
-    const char *software;
-    gboolean in_product;
-    gint64 forward, backward;
-    guint kernels;
-  } cases[] = {{"megatron-bridge", FALSE, 16, 29, 3},
-               {"megatron-bridge", TRUE, 0, 0, 0},
-               {"pytorch-fsdp2", FALSE, 0, 0, 0}};
-  const gint64 values = SEQ * 2 * 256;
-  gint64 kept[2], forward, backward;
-
-  for (guint clamped = 0; clamped < 2; clamped++) {
-    g_autoptr (LsWorkload) w = new_workload (1, 8, 4, 0);
-    guint kernels;
-
-    w->model->transformer.clamped = clamped > 0;
-    w->model->transformer.experts.shared_ffn = 0;
-    w->software = ls_software_find (cases[_i].software, NULL);
-    if (cases[_i].in_product) {
-      w->precision = ls_precision_of_word ("mxfp8");
-      w->precision.narrow.fused = TRUE;
-    }
-    g_autoptr (LsStage) stage = ls_stage_new (w, 0, ls_accelerator_find ("b200", NULL));
-    const LsLayerPlan *plan = expert_block (stage);
-
-    forward = bytes_of (plan->forward, plan->n_forward, "clamp", &kernels);
-    ck_assert_int_le (clamped * values * cases[_i].forward - forward, kernels);
-    ck_assert_int_le (forward, clamped * values * cases[_i].forward);
-    ck_assert_uint_eq (kernels, clamped * cases[_i].kernels);
-    backward = bytes_of (plan->backward, plan->n_backward, "clamp", &kernels);
-    ck_assert_int_le (clamped * values * cases[_i].backward - backward, kernels);
-    ck_assert_int_le (backward, clamped * values * cases[_i].backward);
-    kept[clamped] = 0;
-    for (guint i = 0; i < plan->n_forward; i++)
-      kept[clamped] += plan->forward[i].saved_bytes;
-  }
-  ck_assert_int_eq (kept[1] - kept[0], cases[_i].kernels > 0 ? 2 * 2 * values : 0);
 }
 END_TEST
 
@@ -243,14 +74,14 @@ START_TEST (fused_dispatch_sends_a_token_once_to_each_rank)
   static const guint experts[] = {2, 4, 8};
   const guint e = experts[_i];
   const LsAccelerator *gpu = ls_accelerator_find ("h100-sxm-80gb", NULL);
-  g_autoptr (LsWorkload) w = new_workload (1, 8, e, 0);
+  g_autoptr (LsWorkload) w = expert_case_new_workload (1, 8, e, 0);
   gint64 alone_ps[LS_N_EXPERT_DISPATCHES] = {0};
   guint n;
 
   for (guint d = 0; d < LS_N_EXPERT_DISPATCHES; d++) {
     w->expert_dispatch = (LsExpertDispatch) d;
     g_autoptr (LsStage) stage = ls_stage_new (w, 0, gpu);
-    const LsLayerPlan *plan = expert_block (stage);
+    const LsLayerPlan *plan = expert_case_block (stage);
     const gboolean once = d == LS_EXPERT_DISPATCH_FUSED;
     const double rows = once ? ceil (SEQ * ranks_of_pairs (e) - 1e-9) : SEQ * 2.0;
 
@@ -298,14 +129,14 @@ START_TEST (capacity_pads_every_expert)
 /* With capacity factor c an expert has ceil (c n k / E) slots per sending rank, used or not: 2.5 x 1024 / 8 =
  * 320 rows for each of 8 experts, whatever the load. */
 {
-  g_autoptr (LsWorkload) w = new_workload (1, 8, 8, 0);
+  g_autoptr (LsWorkload) w = expert_case_new_workload (1, 8, 8, 0);
   g_autoptr (LsStage) stage = NULL;
   const LsLayerPlan *plan = NULL;
   guint count;
 
   w->model->transformer.experts.capacity_factor = 2.5;
   stage = ls_stage_new (w, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
-  plan = expert_block (stage);
+  plan = expert_case_block (stage);
   ck_assert_int_eq (bytes_on (plan->forward, plan->n_forward, LS_AXIS_EXPERT, &count),
                     2LL * 320 * 8 * H * 2);
 }
@@ -315,7 +146,7 @@ START_TEST (experts_are_dealt_to_ranks)
 /* E experts over e x x ranks: expert ranks x what each holds is all of them; the dense part is what tensor
  * parallelism leaves. States of experts are sharded over the expert-data ranks, of all else over data. */
 {
-  g_autoptr (LsWorkload) w = new_workload (1, 16, 4, 0);
+  g_autoptr (LsWorkload) w = expert_case_new_workload (1, 16, 4, 0);
   g_autoptr (LsStage) stage = NULL;
   const LsTransformer *t = &w->model->transformer;
   LsStaticMemory memory;
@@ -356,9 +187,9 @@ START_TEST (latents_are_kept_under_selective_recompute)
 /* Kept of attention per token under selective recompute: input h, latents before and after their norms,
  * 2 (r_q + r_kv) + rope, and the heads' values for the projection. Dropped: q, k and v. */
 {
-  g_autoptr (LsWorkload) w = new_workload (1, 1, 1, 0);
+  g_autoptr (LsWorkload) w = expert_case_new_workload (1, 1, 1, 0);
   g_autoptr (LsStage) stage = ls_stage_new (w, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
-  const LsLayerPlan *plan = expert_block (stage);
+  const LsLayerPlan *plan = expert_case_block (stage);
 
   ck_assert_int_eq (ls_layer_plan_saved_core_bytes (plan),
                     2LL * SEQ * 8 * ((32 + 16) + (32 + 16) + 32));
@@ -408,7 +239,7 @@ END_TEST
 /* Step time of the small model on 8 GPUs, one expert each. */
 static gint64 skewed_ps (LsSkew skew, guint64 seed, guint *differing) {
   LsNodeGroup group = {.name = (char *) "main", .nodes = 1};
-  g_autoptr (LsWorkload) w = new_workload (1, 8, 8, 0);
+  g_autoptr (LsWorkload) w = expert_case_new_workload (1, 8, 8, 0);
   g_autoptr (LsCluster) cluster = NULL;
   g_autoptr (LsJob) job = NULL;
   g_autoptr (LsSimulation) simulation = NULL;
@@ -456,7 +287,7 @@ END_TEST
 START_TEST (nothing_is_dropped_that_was_not_kept)
 /* Selective recompute drops at most what an operation keeps, and makes again what it dropped. */
 {
-  g_autoptr (LsWorkload) w = new_workload (1, 8, 8, 0);
+  g_autoptr (LsWorkload) w = expert_case_new_workload (1, 8, 8, 0);
   g_autoptr (LsStage) stage = ls_stage_new (w, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
   gint64 dropped = 0, made = 0;
 
@@ -476,61 +307,12 @@ START_TEST (nothing_is_dropped_that_was_not_kept)
 }
 END_TEST
 
-/* Duration of two steps of the small model on 8 ranks of H100, its experts over 4. */
-static gint64 step_ps (const LsSoftware *software, double launch_s, gboolean waits,
-                       gboolean graphs) {
-  LsNodeGroup group = {.name = (char *) "main", .nodes = 1};
-  LsSoftware row = *software;
-  g_autoptr (LsWorkload) w = new_workload (1, 8, 4, 0);
-  g_autoptr (LsCluster) cluster = NULL;
-  g_autoptr (LsJob) job = NULL;
-  g_autoptr (LsSimulation) simulation = NULL;
-
-  row.host_launch_s.value = launch_s;
-  row.expert_sync = waits;
-  row.cuda_graphs = graphs;
-  w->software = &row;
-  ls_node_spec_from_preset (&group.node, ls_node_find ("dgx-h100", NULL));
-  group.node.n_nic_sets = 0;
-  cluster = ls_cluster_new_from (&group, 1, NULL, 0, NULL);
-  w->steps = 2;
-  ck_assert (ls_workload_resolve (w, NULL));
-  job = ls_job_build (w, cluster, NULL);
-  simulation = ls_simulation_new (cluster, w, job, 1);
-  ck_assert (ls_simulation_run (simulation, NULL, NULL));
-  return ls_engine_now_ps (ls_simulation_engine (simulation));
-}
-
-START_TEST (a_waiting_host_never_helps)
-/* Reading the numbers of tokens costs nothing where launches cost nothing or are replayed, never saves time, and costs more
- * the longer a launch takes while the device still hides launches alone; where the host bounds everything, waiting hardly
- * matters: at most the kernels of the list are no longer hidden. */
-{
-  const LsSoftware *core = ls_software_find ("megatron-core", NULL);
-  gint64 before_ps = 0;
-
-  ck_assert_int_eq (step_ps (core, 0, TRUE, FALSE), step_ps (core, 0, FALSE, FALSE));
-  ck_assert_int_eq (step_ps (core, 40e-6, TRUE, TRUE), step_ps (core, 40e-6, FALSE, TRUE));
-  for (guint i = 0; i < 6; i++) {
-    const double launch_s = 2e-6 * (1 << i);
-    const gint64 waits_ps = step_ps (core, launch_s, TRUE, FALSE);
-    const gint64 alone_ps = step_ps (core, launch_s, FALSE, FALSE);
-
-    ck_assert_int_ge (waits_ps, alone_ps);
-    ck_assert_int_le (waits_ps - alone_ps, step_ps (core, 0, FALSE, FALSE));
-    ck_assert_int_ge (waits_ps, before_ps);
-    before_ps = waits_ps;
-  }
-  ck_assert_int_gt (step_ps (core, 8e-6, TRUE, FALSE), step_ps (core, 8e-6, FALSE, FALSE));
-}
-END_TEST
-
 START_TEST (ledger_peak_is_what_the_model_says)
 /* As in test_ledger.c, for stages of ZeRO with expert groups of 2 and 4 of 8 ranks, and for stage 1 in pairs of a forward
  * and a backward: 0 to + 5 %. */
 {
   LsNodeGroup group = {.name = (char *) "main", .nodes = 1};
-  g_autoptr (LsWorkload) w = new_workload (1, 8, _i % 2 == 0 ? 2 : 4, 0);
+  g_autoptr (LsWorkload) w = expert_case_new_workload (1, 8, _i % 2 == 0 ? 2 : 4, 0);
   g_autoptr (LsCluster) cluster = NULL;
   g_autoptr (LsJob) job = NULL;
   g_autoptr (LsSimulation) simulation = NULL;
@@ -566,7 +348,7 @@ START_TEST (random_layouts_run_and_fold_exactly)
     FoldCase test = fold_random (test_seed () + seed);
 
     ls_random_init (&random, test_seed () + seed, "experts", 0);
-    test.new_model = small_model;
+    test.new_model = expert_case_new_model;
     test.tensor = sizes[ls_random_below (&random, 3)];
     test.data = sizes[ls_random_below (&random, 4)];
     test.pipeline = sizes[ls_random_below (&random, 3)];
@@ -590,138 +372,11 @@ START_TEST (random_layouts_run_and_fold_exactly)
 }
 END_TEST
 
-static const LsLayerOp *op_named (const LsLayerPlan *plan, const char *name) {
-  for (guint i = 0; i < plan->n_forward; i++)
-    if (g_str_equal (plan->forward[i].name, name))
-      return &plan->forward[i];
-  return NULL;
-}
-
-START_TEST (routers_and_rows_follow_the_software)
-/* A router of plain tensor code is 40 kernels, a fused one one (layer_experts.c). Rows that an index orders go at the
- * rate of a gather, 0.36 x 4.30 TB/s x 132 / 148 = 1.381 TB/s on H100, where the dispatch does not order them: (1 + k)
- * n h numbers, k = 2. */
-{
-  g_autoptr (LsWorkload) w = new_workload (1, 8, 8, 0);
-  const LsAccelerator *gpu = ls_accelerator_find ("h100-sxm-80gb", NULL);
-  const double bytes = (1 + 2) * SEQ * H * 2;
-  g_autoptr (LsStage) plain = NULL;
-  g_autoptr (LsStage) fused = NULL;
-
-  w->software = ls_software_find ("megatron-core", NULL);
-  plain = ls_stage_new (w, 0, gpu);
-  w->software = ls_software_find ("megatron-bridge", NULL);
-  fused = ls_stage_new (w, 0, gpu);
-  const LsLayerOp *rows = op_named (expert_block (plain), "permute");
-  const LsLayerOp *copied = op_named (expert_block (fused), "permute");
-  ck_assert_int_eq (op_named (expert_block (plain), "route")->cost.kernels, 40);
-  ck_assert_int_eq (op_named (expert_block (fused), "route")->cost.kernels, 1);
-  /* 1.14 us against 0.58 us at 2.7 TB/s or more, beside the same overheads. */
-  const double more = ls_time_s_from_ps (rows->cost.alone_ps - copied->cost.alone_ps);
-  ck_assert_msg (more > 0 && more < bytes / 1.381e12, "%g s", more);
-}
-END_TEST
-
-/* Time of all operations of a list that have this name; how many there are. */
-static gint64 time_of (const LsLayerOp *ops, guint n, const char *name, guint *count) {
-  gint64 ps = 0;
-
-  *count = 0;
-  for (guint i = 0; i < n; i++)
-    if (g_str_equal (ops[i].name, name)) {
-      ps += ops[i].cost.alone_ps;
-      ++*count;
-    }
-  return ps;
-}
-
-START_TEST (experts_in_mxfp8_activate_inside_products)
-/* With precision.fused_scaling one SwiGLU of two (experts' and the shared one's) takes no time, casts
- * behind activations are gone, and what is kept stays the same. */
-{
-  const LsAccelerator *gpu = ls_accelerator_find ("b200", NULL);
-  g_autoptr (LsWorkload) w = new_workload (1, 8, 4, 0);
-  guint casts[2], passes[2];
-  gint64 swiglu_ps[2], kept[2];
-
-  w->precision = ls_precision_of_word ("mxfp8");
-  for (guint fused = 0; fused < 2; fused++) {
-    w->precision.narrow.fused = fused == 1;
-    g_autoptr (LsStage) stage = ls_stage_new (w, 0, gpu);
-    const LsLayerPlan *plan = expert_block (stage);
-
-    time_of (plan->forward, plan->n_forward, "scale_input", &casts[fused]);
-    swiglu_ps[fused] = time_of (plan->forward, plan->n_forward, "swiglu", &passes[fused]);
-    kept[fused] = ls_layer_plan_saved_bytes (plan);
-  }
-  ck_assert_uint_eq (passes[0], 2);
-  ck_assert_uint_eq (passes[1], 2);
-  ck_assert_int_lt (swiglu_ps[1], swiglu_ps[0]);
-  ck_assert_uint_lt (casts[1], casts[0]);
-  ck_assert_int_eq (kept[1], kept[0]);
-}
-END_TEST
-
-/* Launches of a list, of h each, that graphs of parts of a layer save: all of those parts but one. */
-static gint64 replayed_ps (const LsLayerOp *ops, guint n, const LsSoftware *software) {
-  gint64 ps = 0;
-
-  for (guint i = 0; i < n; i++)
-    if (!ops[i].is_collective &&
-        (ops[i].part == LS_PART_ROUTER ||
-         (ops[i].part == LS_PART_ATTENTION && software->layer_graphs == LS_LAYER_GRAPHS_ATTENTION)))
-      ps += ls_kernel_host_ps (&ops[i].cost, software);
-  return ps > 0 ? ps - ls_kernel_launch_ps (software) : 0;
-}
-
-START_TEST (graphs_of_parts_save_their_launches)
-/* Of a step that the host bounds (1 ms for each launch) graphs save the launches of their parts but one a list; those of
- * attention save more, and parts are what they say: attention is in one, experts in none. */
-{
-  LsSoftware row = *ls_software_find ("megatron-core", NULL);
-  const gint64 none_ps = step_ps (&row, 1e-3, FALSE, FALSE);
-  gint64 before_ps = 0;
-
-  row.host_launch_s.value = 1e-3;
-  for (guint graphs = LS_LAYER_GRAPHS_ROUTER; graphs < LS_N_LAYER_GRAPHS; graphs++) {
-    g_autoptr (LsWorkload) w = new_workload (1, 8, 4, 0);
-    g_autoptr (LsStage) stage = NULL;
-    gint64 saved_ps = 0;
-
-    row.layer_graphs = (LsLayerGraphs) graphs;
-    w->software = &row;
-    stage = ls_stage_new (w, 0, ls_accelerator_find ("h100-sxm-80gb", NULL));
-    for (guint i = 0; i < stage->n_runs; i++) {
-      const LsLayerPlan *plan = stage->runs[i].plan;
-
-      saved_ps += 2 * stage->runs[i].count *
-                  (replayed_ps (plan->forward, plan->n_forward, &row) +
-                   replayed_ps (plan->backward, plan->n_backward, &row));
-    }
-    const gint64 less_ps = none_ps - step_ps (&row, 1e-3, FALSE, FALSE);
-    ck_assert_int_gt (less_ps, before_ps);
-    ck_assert_msg (fabs ((double) less_ps / (double) saved_ps - 1) < 0.01, "%g of %g s",
-                   ls_time_s_from_ps (less_ps), ls_time_s_from_ps (saved_ps));
-    before_ps = less_ps;
-    ck_assert_int_eq (op_named (expert_block (stage), "attention")->part, LS_PART_ATTENTION);
-    ck_assert_int_eq (op_named (expert_block (stage), "router")->part, LS_PART_ROUTER);
-    ck_assert_int_eq (op_named (expert_block (stage), "experts_up")->part, LS_PART_REST);
-  }
-}
-END_TEST
-
 static void add_tests (TCase *tcase) {
-  tcase_add_test (tcase, experts_in_mxfp8_activate_inside_products);
   tcase_add_loop_test (tcase, all_to_alls_carry_k_rows_per_token, 0, 6);
-  tcase_add_loop_test (tcase, biases_of_experts_are_added_one_by_one, 0, 3);
-  tcase_add_loop_test (tcase, scaled_rotary_positions_are_not_fused, 0, 3);
-  tcase_add_loop_test (tcase, clamped_activations_have_kernels_of_their_own, 0, 3);
-  tcase_add_test (tcase, a_waiting_host_never_helps);
-  tcase_add_test (tcase, graphs_of_parts_save_their_launches);
   tcase_add_loop_test (tcase, fused_dispatch_sends_a_token_once_to_each_rank, 0, 3);
   tcase_add_test (tcase, embedding_tables_are_dealt_to_data_ranks);
   tcase_add_test (tcase, capacity_pads_every_expert);
-  tcase_add_test (tcase, routers_and_rows_follow_the_software);
   tcase_add_test (tcase, experts_are_dealt_to_ranks);
   tcase_add_loop_test (tcase, flops_per_token_are_twice_the_active_parameters, 0, 2);
   tcase_add_test (tcase, latents_are_kept_under_selective_recompute);
