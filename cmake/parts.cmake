@@ -10,7 +10,8 @@ set (LS_EXTRA_cli dep_sqlite3)
 
 set (LS_LIBRARIES "")
 foreach (part IN LISTS LS_PARTS)
-  file (GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/sim/${part}/*.c)
+  file (GLOB sources CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/sim/${part}/*.c ${PROJECT_SOURCE_DIR}/sim/${part}/*/*.c)
   list (FILTER sources EXCLUDE REGEX "/sim/cli/main\\.c$")
   if (sources)
     add_library (ls_${part} STATIC ${sources})

@@ -1,4 +1,4 @@
-/* The recompute curve as a table and as JSON; see check_recompute.h and train/recompute.h.
+/* The recompute curve as a table and as JSON; see check_recompute.h and train/memory/recompute.h.
  *
  * The textbook's law (Chen et al. 2016, every k-th activation kept) counts what is stored, 1/k, and forward
  * work 2 - 1/k. The segment that is run again is live too, so that memory is least at some k and not at the
@@ -7,7 +7,7 @@
 #include "cli/check_recompute.h"
 
 #include "base/quantity.h"
-#include "train/recompute.h"
+#include "train/memory/recompute.h"
 
 typedef struct {
   guint stage;

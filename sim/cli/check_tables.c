@@ -5,9 +5,9 @@
 
 #include "base/quantity.h"
 #include "cli/check_zero.h"
-#include "train/expert_load.h"
-#include "train/recompute.h"
-#include "train/traffic.h"
+#include "train/memory/recompute.h"
+#include "train/program/expert_load.h"
+#include "train/workload/traffic.h"
 
 /* What a traffic job does. */
 static void traffic_card (GString *out, const LsScenario *scenario, const LsWorkload *w) {

@@ -7,7 +7,7 @@
 
 #include "cli/json.h"
 #include "cli/scenario.h"
-#include "train/memory.h"
+#include "train/memory/memory.h"
 
 G_BEGIN_DECLS
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/quantity.h"
-#include "train/memory.h"
-#include "train/stage.h"
+#include "train/layer/stage.h"
+#include "train/memory/memory.h"
 
 #define N_STAGES 4
 

@@ -8,7 +8,7 @@
 #include "engine/engine.h"
 #include "net/topology.h"
 #include "trace/meta.h"
-#include "train/builder.h"
+#include "train/program/builder.h"
 
 G_BEGIN_DECLS
 

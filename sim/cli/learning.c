@@ -6,7 +6,7 @@
 #include "base/quantity.h"
 #include "base/time.h"
 #include "cli/csv.h"
-#include "train/update_policy.h"
+#include "train/update/update_policy.h"
 
 /* Measurements that the text shows at most, first and last among them. */
 #define ROWS_SHOWN 11

@@ -15,9 +15,9 @@
 #include "hw/catalogue.h"
 #include "net/algorithm.h"
 #include "net/protocol.h"
-#include "train/models.h"
+#include "train/model/models.h"
 #include "train/vocabulary.h"
-#include "train/workload.h"
+#include "train/workload/workload.h"
 
 static void row_free (gpointer data) {
   LsListRow *row = data;

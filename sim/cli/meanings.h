@@ -3,7 +3,7 @@
 
 #include "net/collective.h"
 #include "train/vocabulary.h"
-#include "train/workload.h"
+#include "train/workload/workload.h"
 
 const char *ls_meaning_part (LsPart part);
 const char *ls_meaning_kind (LsKind kind);

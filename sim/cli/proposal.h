@@ -1,7 +1,7 @@
 /* The scenario that `lockstep new` proposes: its text from a few choices, and the layout by comparison.
  *
  * Model:      a layout is tensor x pipeline x expert ranks with the lightest recomputation that fits in memory
- *             (train/memory.h). Layouts are tried by how much they split (tensor x pipeline), least first, and the
+ *             (train/memory/memory.h). Layouts are tried by how much they split (tensor x pipeline), least first, and the
  *             first few that fit in each mode of recomputation are simulated for one step; the fastest is
  *             proposed, of equals the first.
  * Cost:       a static estimate for each layout, at most LS_PROPOSAL_RUNS simulations for each mode.
@@ -10,7 +10,7 @@
 #pragma once
 
 #include "hw/nodes.h"
-#include "train/models.h"
+#include "train/model/models.h"
 
 G_BEGIN_DECLS
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "trace/recorder.h"
-#include "train/simulation.h"
+#include "train/run/simulation.h"
 
 G_BEGIN_DECLS
 

@@ -17,7 +17,7 @@
 #include "cli/scenario.h"
 #include "config/output.h"
 #include "faults/stragglers_run.h"
-#include "train/summary.h"
+#include "train/run/summary.h"
 
 /* A database of more than this is announced. */
 #define LARGE_BYTES 2e9

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "train/sync_log.h"
+#include "train/update/sync_log.h"
 
 struct LsRunLearn {
   LsLearnTask *task;

@@ -9,7 +9,7 @@
 #include "cli/learning.h"
 #include "cli/scenario.h"
 #include "trace/recorder.h"
-#include "train/simulation.h"
+#include "train/run/simulation.h"
 
 G_BEGIN_DECLS
 

@@ -9,7 +9,7 @@
 #include "config/output.h"
 #include "config/path.h"
 #include "config/tables.h"
-#include "train/update_keys.h"
+#include "train/read/update_keys.h"
 
 /* Making it costs more than reading a small scenario: once for all that a process reads. */
 LsConfigSchema *ls_scenario_schema (void) {

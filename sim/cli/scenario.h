@@ -13,8 +13,8 @@
 #include "learn/settings.h"
 #include "net/cluster.h"
 #include "study/cost.h"
-#include "train/memory.h"
-#include "train/workload_keys.h"
+#include "train/memory/memory.h"
+#include "train/read/workload_keys.h"
 
 G_BEGIN_DECLS
 

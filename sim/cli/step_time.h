@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/scenario.h"
-#include "train/summary.h"
+#include "train/run/summary.h"
 
 G_BEGIN_DECLS
 

@@ -10,7 +10,7 @@
 #include "base/synonyms.h"
 #include "cli/release.h"
 #include "cli/training_reader.h"
-#include "train/workload_words.h"
+#include "train/workload/workload_words.h"
 
 static gboolean of_megatron (const Reader *reader) {
   return says (reader, framework (reader), "megatron") || says (reader, framework (reader), "neox");

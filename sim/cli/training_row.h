@@ -12,7 +12,7 @@
 #include "hw/accelerators.h"
 #include "hw/nodes.h"
 #include "hw/software.h"
-#include "train/workload.h"
+#include "train/workload/workload.h"
 
 G_BEGIN_DECLS
 

@@ -1,6 +1,6 @@
 /* A row of a training table as a scenario, and the FLOPs that its publication counts. */
 #include "cli/bridge_recipe.h"
-#include "train/flops.h"
+#include "train/model/flops.h"
 
 double ls_training_row_flops (const LsTrainingRow *row, const LsWorkload *workload,
                               LsFlopsDef definition) {

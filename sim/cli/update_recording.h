@@ -5,7 +5,7 @@
 #pragma once
 
 #include "trace/recorder.h"
-#include "train/update_run.h"
+#include "train/run/update_run.h"
 
 G_BEGIN_DECLS
 

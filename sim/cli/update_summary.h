@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cli/scenario.h"
-#include "train/summary.h"
-#include "train/update_run.h"
+#include "train/run/summary.h"
+#include "train/run/update_run.h"
 
 G_BEGIN_DECLS
 

@@ -2,7 +2,7 @@
 #include "faults/campaign_keys.h"
 
 #include "faults/fault_presets.h"
-#include "train/distribution_keys.h"
+#include "train/read/distribution_keys.h"
 
 #define F "faults.failures.*."
 #define C "campaign."

@@ -9,7 +9,7 @@
 #include "faults/campaign.h"
 #include "faults/interval.h"
 #include "net/cluster.h"
-#include "train/workload.h"
+#include "train/workload/workload.h"
 
 /* End with a row whose path is NULL. */
 extern const LsConfigKey ls_failure_keys[];

@@ -6,7 +6,7 @@
 #include "faults/campaign_keys.h"
 #include "faults/failures.h"
 #include "faults/fault_presets.h"
-#include "train/distribution_keys.h"
+#include "train/read/distribution_keys.h"
 
 #define RULE_WORDS \
   { "fixed", "young", "daly", "optimal" }

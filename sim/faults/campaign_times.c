@@ -8,8 +8,8 @@
 #include "base/time.h"
 #include "faults/failures.h"
 #include "faults/stragglers_run.h"
-#include "train/memory.h"
-#include "train/simulation.h"
+#include "train/memory/memory.h"
+#include "train/run/simulation.h"
 
 /* Steps of a health whose steps differ: their mean is what a campaign uses. source: the issue's budget; the
  * relative error of the mean is that of one step / sqrt (20). */

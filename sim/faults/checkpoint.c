@@ -7,8 +7,8 @@
 #include "base/time.h"
 #include "faults/reshard.h"
 #include "net/fold.h"
-#include "train/memory.h"
-#include "train/stage.h"
+#include "train/layer/stage.h"
+#include "train/memory/memory.h"
 
 /* What the ranks of a stage write. */
 typedef struct {

@@ -1,6 +1,6 @@
 /* Keys of stragglers; see stragglers.h. */
 #include "faults/stragglers.h"
-#include "train/distribution_keys.h"
+#include "train/read/distribution_keys.h"
 
 #define S "faults.stragglers.*"
 

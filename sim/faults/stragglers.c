@@ -8,7 +8,7 @@
 #include "engine/fixed.h"
 #include "engine/refine.h"
 #include "net/topology.h"
-#include "train/distribution_keys.h"
+#include "train/read/distribution_keys.h"
 
 /* No factor slows more; what is drawn above it counts as this. source: what still fits the engine's
  * 64-bit picoseconds with kernels of seconds. */

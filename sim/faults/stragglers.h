@@ -23,7 +23,7 @@
 
 #include "base/distribution.h"
 #include "net/cluster.h"
-#include "train/simulation.h"
+#include "train/run/simulation.h"
 
 typedef enum {
   LS_STRAGGLER_COMPUTE,

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "faults/stragglers.h"
-#include "train/update_run.h"
+#include "train/run/update_run.h"
 
 typedef struct LsStragglersRun LsStragglersRun;
 

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "faults/failures.h"
-#include "train/update_run.h"
+#include "train/run/update_run.h"
 
 typedef struct LsUpdateFailures LsUpdateFailures;
 

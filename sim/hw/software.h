@@ -88,7 +88,7 @@ typedef struct {
   gboolean zero_per_matrix;
   /* ...and host time per rank of the group in each, for the list of pieces */
   LsSourced zero_piece_s;
-  /* Updated parameters are gathered beside the next forward pass (train/gather_forward.h)... */
+  /* Updated parameters are gathered beside the next forward pass (train/program/gather_forward.h)... */
   gboolean gathers_ahead;
   /* ...and only the first stage of a pipeline, of its parts the first, has buckets of gradients and parameters: what
    * others communicate is not on the way of the step (megatron/core/distributed/distributed_data_parallel.py). */
@@ -101,7 +101,7 @@ typedef struct {
    * (torch/distributed/fsdp/_fully_shard: _fsdp_state.py, _lazy_init; _fsdp_collectives.py, foreach_all_gather). */
   gboolean root_stays_gathered;
   /* ...and a pipeline is torch.distributed.pipelining's, which keeps a buffer for each micro-batch and message that comes
-   * (train/fsdp2_memory.h). */
+   * (train/memory/fsdp2_memory.h). */
   gboolean posts_all_receives;
   /* ...and stage 3 copies what was gathered into parameters, and gradients into what is sent, on the compute stream
    * (_fsdp_collectives.py, foreach_all_gather_copy_out and foreach_reduce_scatter_copy_in). */
@@ -140,9 +140,9 @@ typedef struct {
   gboolean compiled; /* a compiler fuses its elementwise chains; the row NAME-eager is without it */
   gboolean cuda_graphs; /* launches replayed: host_launch_s does not apply */
   LsLayerGraphs layer_graphs;
-  /* The host reads the number of tokens of each expert once per layer, forward, and waits for it (train/launch_program.h). */
+  /* The host reads the number of tokens of each expert once per layer, forward, and waits for it (train/program/launch_program.h). */
   gboolean expert_sync;
-  /* Every message between stages ends in torch.cuda.synchronize(): the host's lead is gone (train/launch_program.h). */
+  /* Every message between stages ends in torch.cuda.synchronize(): the host's lead is gone (train/program/launch_program.h). */
   gboolean messages_synchronize;
   /* host_launch_s was fitted on times that are sums over layers' lists, each by itself: what lead one leaves to the next is
    * in it. */

@@ -1,6 +1,6 @@
 /* The learner: real SGD in the order that an update log gives.
  *
- * Model:      eats LsUpdateRecord one by one (train/update_log.h says what each means) and never sees
+ * Model:      eats LsUpdateRecord one by one (train/update/update_log.h says what each means) and never sees
  *             the engine, so any problem can be learned on any timing. Server and workers start from
  *             the same parameters, version 0. A gradient is taken at the worker's copy as it is at its
  *             record; it is computed when it is first needed, so that a dropped one costs nothing.
@@ -21,7 +21,7 @@
 #pragma once
 
 #include "learn/settings.h"
-#include "train/update_log.h"
+#include "train/update/update_log.h"
 
 typedef struct LsLearner LsLearner;
 

@@ -12,7 +12,7 @@
 
 #include "config/config.h"
 #include "net/cluster.h"
-#include "train/workload.h"
+#include "train/workload/workload.h"
 
 /* Ends with a row whose path is NULL. */
 extern const LsConfigKey ls_cost_keys[];

@@ -12,8 +12,8 @@
 
 #include "faults/stragglers.h"
 #include "study/what_if.h"
-#include "train/simulation.h"
-#include "train/summary.h"
+#include "train/run/simulation.h"
+#include "train/run/summary.h"
 
 typedef struct {
   const LsCluster *cluster;

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "net/cluster.h"
-#include "train/workload.h"
+#include "train/workload/workload.h"
 
 /* id, word, what it is, TRUE: the factor is of times, and less is better. */
 #define LS_KNOBS(X)                                                                         \

@@ -26,7 +26,7 @@
 #include "engine/observer.h"
 #include "trace/meta.h"
 #include "trace/selection.h"
-#include "train/update_log.h"
+#include "train/update/update_log.h"
 
 /* X (ID, name in scenarios, what is written) */
 #define LS_TRACE_LEVELS(X)                                               \

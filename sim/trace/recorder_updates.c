@@ -7,7 +7,7 @@
 #include "trace/recorder_private.h"
 
 #include "base/time.h"
-#include "train/update_log.h"
+#include "train/update/update_log.h"
 
 static LsCell time_cell (gint64 t_ps) {
   return t_ps < 0 ? ls_cell (LS_CELL_NULL) : ls_cell (ls_time_ns_from_ps (t_ps));

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "trace/query_run.h"
-#include "train/sync_log.h"
-#include "train/update_check.h"
+#include "train/update/sync_log.h"
+#include "train/update/update_check.h"
 
 /* Records between two looks at progress and stop. */
 #define LOOK_EVERY 1024

@@ -3,7 +3,7 @@
  * Model:      rows of `update_log`, with the mini-batches of `gradient` and the sets of `peer_set`, become
  *             the records that were written. A run without such rows whose steps are recorded is one of
  *             synchronous data parallelism: each step is one update of all its replicas
- *             (train/sync_log.h); the size of their mini-batches is then not in the trace (0).
+ *             (train/update/sync_log.h); the size of their mini-batches is then not in the trace (0).
  * Accuracy:   times are whole nanoseconds.
  * Errors:     LS_ERROR_USAGE when the trace holds neither; LS_ERROR_CONFIG for rows that cannot be.
  *
@@ -13,7 +13,7 @@
 
 #include <glib.h>
 
-#include "train/update_log.h"
+#include "train/update/update_log.h"
 
 typedef struct LsUpdateReader LsUpdateReader;
 

@@ -2,7 +2,7 @@
  * micro-batch as events, from cluster and workload to the last event; files are not read. */
 #include "bench.h"
 #include "hw/nodes.h"
-#include "train/summary.h"
+#include "train/run/summary.h"
 
 typedef struct {
   LsCluster *cluster;

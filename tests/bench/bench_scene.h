@@ -1,7 +1,7 @@
 /* Runs that several sections measure. */
 #pragma once
 
-#include "train/summary.h"
+#include "train/run/summary.h"
 
 typedef struct {
   LsCluster *cluster;

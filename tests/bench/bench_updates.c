@@ -7,7 +7,7 @@
  */
 #include "bench.h"
 
-#include "train/update_timed.h"
+#include "train/update/update_timed.h"
 
 #define WORKERS 64u
 #define LINK_BYTES_PER_S 50e9

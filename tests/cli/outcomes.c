@@ -7,7 +7,7 @@
 #include "base/quantity.h"
 #include "faults/stragglers_run.h"
 #include "suite.h"
-#include "train/summary.h"
+#include "train/run/summary.h"
 
 LsScenario *outcome_scenario (const char *base, const char *setting) {
   const char *const settings[] = {setting, NULL};

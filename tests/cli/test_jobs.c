@@ -6,7 +6,7 @@
 
 #include "../suite.h"
 #include "cli/scenario.h"
-#include "train/summary.h"
+#include "train/run/summary.h"
 
 /* Four leaves of five nodes with one GPU and one adapter each; a leaf has one adapter's rate upwards. Large
  * messages, so that latencies (some 10 us of 50 ms) hide below the tolerance of 0.1 %. */

@@ -9,7 +9,7 @@
 #include "cli/scenario.h"
 #include "faults/stragglers_run.h"
 #include "suite.h"
-#include "train/summary.h"
+#include "train/run/summary.h"
 
 /* A data-parallel job of `n` GPUs of one node; `nodes` of them in all. */
 static char *scenario_text (guint nodes, guint gpus, guint steps, const char *stragglers) {

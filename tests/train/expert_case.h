@@ -2,7 +2,7 @@
  * token, one shared; latent attention; samples of 512 tokens. */
 #pragma once
 
-#include "train/stage.h"
+#include "train/layer/stage.h"
 
 #define H 512
 #define SEQ 512

@@ -3,8 +3,8 @@
 
 #include "base/random.h"
 #include "hw/nodes.h"
-#include "train/pipeline.h"
-#include "train/summary.h"
+#include "train/pipeline/pipeline.h"
+#include "train/run/summary.h"
 
 static LsCluster *new_cluster (const FoldCase *test) {
   const LsFabricSpec fabric = {.name = (char *) "compute",

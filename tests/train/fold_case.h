@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-#include "train/simulation.h"
+#include "train/run/simulation.h"
 
 typedef struct {
   const char *preset; /* of the nodes */

@@ -6,7 +6,7 @@
 
 #include <check.h>
 
-#include "train/job.h"
+#include "train/program/job.h"
 
 typedef struct {
   gint64 forward_ps, backward_ps; /* of one layer */

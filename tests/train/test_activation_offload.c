@@ -1,8 +1,8 @@
 /* Inputs of recomputed layers in the memory of the host: bytes and times of their copies, what lies where. */
 #include "harness.h"
 
-#include "train/activation_offload.h"
-#include "train/memory.h"
+#include "train/memory/activation_offload.h"
+#include "train/memory/memory.h"
 
 #define LAYERS 6
 #define STEPS 2

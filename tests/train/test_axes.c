@@ -7,10 +7,10 @@
 #include "harness.h"
 #include "hw/nodes.h"
 #include "suite.h"
-#include "train/drawn.h"
-#include "train/memory.h"
-#include "train/stage.h"
-#include "train/summary.h"
+#include "train/layer/stage.h"
+#include "train/memory/memory.h"
+#include "train/run/drawn.h"
+#include "train/run/summary.h"
 
 #define SEQ 4096
 #define MICRO 2

@@ -1,8 +1,8 @@
 /* What DeepSpeed keeps beside the states: flat copies, autograd's gradients, messages. */
 #include <check.h>
 
-#include "train/deepspeed_memory.h"
-#include "train/memory.h"
+#include "train/memory/deepspeed_memory.h"
+#include "train/memory/memory.h"
 
 #define BUCKET (G_GINT64_CONSTANT (500000000) * 2)
 

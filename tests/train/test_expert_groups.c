@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "suite.h"
-#include "train/stage.h"
-#include "train/workload.h"
+#include "train/layer/stage.h"
+#include "train/workload/workload.h"
 
 #define H 512
 #define SEQ 512

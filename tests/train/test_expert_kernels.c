@@ -5,7 +5,7 @@
 #include "expert_case.h"
 #include "hw/nodes.h"
 #include "suite.h"
-#include "train/simulation.h"
+#include "train/run/simulation.h"
 
 /* Bytes and kernels of the operations whose names begin so. */
 static gint64 bytes_of (const LsLayerOp *ops, guint n, const char *name, guint *kernels) {

@@ -3,7 +3,7 @@
 #include <check.h>
 
 #include "harness.h"
-#include "train/pipeline.h"
+#include "train/pipeline/pipeline.h"
 
 #define HALF_PS \
   1000 /* each kernel of a layer: two forward, gradients of inputs, gradients of weights */

@@ -8,10 +8,10 @@
 #include "fold_case.h"
 #include "hw/nodes.h"
 #include "suite.h"
-#include "train/flops.h"
-#include "train/memory.h"
-#include "train/simulation.h"
-#include "train/summary.h"
+#include "train/memory/memory.h"
+#include "train/model/flops.h"
+#include "train/run/simulation.h"
+#include "train/run/summary.h"
 
 /* Bytes of all collectives of an axis in a list, and how many there are. */
 static gint64 bytes_on (const LsLayerOp *ops, guint n, LsAxis axis, guint *count) {

@@ -2,8 +2,8 @@
 #include <check.h>
 #include <math.h>
 
-#include "train/flops.h"
-#include "train/stage.h"
+#include "train/layer/stage.h"
+#include "train/model/flops.h"
 
 #define CLOSE(a, b, tolerance)                                                                  \
   ck_assert_msg (fabs ((a) - (b)) <= (tolerance) *fabs (b), "%.17g is not %.17g", (double) (a), \

@@ -7,7 +7,7 @@
 
 #include "fold_case.h"
 #include "suite.h"
-#include "train/pipeline.h"
+#include "train/pipeline/pipeline.h"
 
 static FoldResult compare (const FoldCase *test) {
   FoldResult result = fold_compare (test);

@@ -1,8 +1,8 @@
 /* What FSDP2 and PyTorch's pipelines hold beside the states: flat buffers, shards of gradients, messages. */
 #include <check.h>
 
-#include "train/fsdp2_memory.h"
-#include "train/memory.h"
+#include "train/memory/fsdp2_memory.h"
+#include "train/memory/memory.h"
 
 /* Parameters of a block of Llama 3 8B with d = 4096, ffn 14336 and 8 of 32 key and value heads, and of a table. */
 #define BLOCK (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336 + 2 * 4096)

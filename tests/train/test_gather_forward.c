@@ -4,7 +4,7 @@
 #include "fold_case.h"
 #include "harness.h"
 #include "suite.h"
-#include "train/gather_buckets.h"
+#include "train/program/gather_buckets.h"
 
 #define LAYERS 6
 #define PARAMETERS 4000 /* per layer */

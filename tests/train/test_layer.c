@@ -2,7 +2,7 @@
 #include <check.h>
 #include <math.h>
 
-#include "train/stage.h"
+#include "train/layer/stage.h"
 
 /* b = 2 samples of s tokens; sizes of Megatron's 22B model (Korthikanti et al. 2022, table 3). */
 #define B 2
@@ -171,7 +171,7 @@ START_TEST (small_kernels_are_megatrons)
  * queries, keys and values is added in place of 3 h / t (4 bytes each), the context copied (h / t), a dropout's mask is a
  * byte; backward the biases' gradients are sums (read once), and those of queries and keys are scaled (4 bytes) and joined
  * with the values' (3 h / t, 4 bytes). Without the masks 25 h / t + 2 h values. With TransformerEngine the bias is part
- * of its product, forward and backward, and flash attention copies nothing. Sources: sim/train/layer_transformer.c. */
+ * of its product, forward and backward, and flash attention copies nothing. Sources: sim/train/layer/layer_transformer.c. */
 {
   const gint64 t = 4, token = (gint64) B * S, wide = token * H, slim = wide / t;
   const struct {

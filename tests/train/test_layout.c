@@ -2,7 +2,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "train/layout.h"
+#include "train/workload/layout.h"
 
 #define MAIN_WITH(...)                        \
   int main (void) {                           \

@@ -4,8 +4,8 @@
 #include "harness.h"
 
 #include "hw/nodes.h"
-#include "train/memory.h"
-#include "train/summary.h"
+#include "train/memory/memory.h"
+#include "train/run/summary.h"
 
 typedef struct {
   const char *model;

@@ -4,9 +4,9 @@
 
 #include "hw/nodes.h"
 #include "suite.h"
-#include "train/flops.h"
-#include "train/memory.h"
-#include "train/summary.h"
+#include "train/memory/memory.h"
+#include "train/model/flops.h"
+#include "train/run/summary.h"
 
 #define H 512
 #define F 1024

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "net/cluster.h"
-#include "train/simulation.h"
+#include "train/run/simulation.h"
 
 #define GRAD_SCALER                                          \
   ((LsLossScaling){.scaler = {.kind = LS_LOSS_SCALE_DYNAMIC, \

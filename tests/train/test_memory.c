@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "train/layer_plans.h"
-#include "train/memory.h"
-#include "train/memory_walk.h"
-#include "train/pipeline.h"
+#include "train/layer/layer_plans.h"
+#include "train/memory/memory.h"
+#include "train/memory/memory_walk.h"
+#include "train/pipeline/pipeline.h"
 
 #define CLOSE(a, b, tolerance)                                                           \
   ck_assert_msg (fabs ((double) (a) - (double) (b)) <= (tolerance) *fabs ((double) (b)), \

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "train/models.h"
+#include "train/model/models.h"
 
 START_TEST (presets_have_the_published_parameters)
 /* Counts of released checkpoints are exact (tolerance 0); counts printed in billions to some digits carry

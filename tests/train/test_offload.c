@@ -1,8 +1,8 @@
 /* Offloaded states: bytes and times of the copies, the host's update, what lies where. */
 #include "harness.h"
 
-#include "train/memory.h"
-#include "train/offload_program.h"
+#include "train/memory/memory.h"
+#include "train/program/offload_program.h"
 
 #define LAYERS 6
 #define PARAMETERS 4000 /* per layer */

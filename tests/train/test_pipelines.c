@@ -4,9 +4,9 @@
 #include "suite.h"
 
 #include "base/time.h"
-#include "train/action_loops.h"
-#include "train/memory_actions.h"
-#include "train/schedule.h"
+#include "train/memory/memory_actions.h"
+#include "train/pipeline/action_loops.h"
+#include "train/program/schedule.h"
 
 /* Times of one micro-batch through one stage of the model; B the whole backward. */
 typedef struct {

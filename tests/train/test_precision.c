@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "hw/catalogue.h"
-#include "train/gathered_bytes.h"
-#include "train/memory.h"
+#include "train/memory/gathered_bytes.h"
+#include "train/memory/memory.h"
 
 #define GPT "gpt-22b"
 #define H 6144

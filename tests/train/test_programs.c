@@ -2,7 +2,7 @@
  * given back, two runs agree. */
 #include "harness.h"
 
-#include "train/pipeline.h"
+#include "train/pipeline/pipeline.h"
 
 static const TestLayer layer = {.forward_ps = 10000,
                                 .backward_ps = 20000,

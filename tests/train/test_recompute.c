@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "train/chunk.h"
-#include "train/gather_depth.h"
-#include "train/memory_walk.h"
-#include "train/recompute.h"
+#include "train/layer/chunk.h"
+#include "train/memory/gather_depth.h"
+#include "train/memory/memory_walk.h"
+#include "train/memory/recompute.h"
 
 static const LsAccelerator *gpu (void) {
   return ls_accelerator_find ("a100-sxm-80gb", NULL);

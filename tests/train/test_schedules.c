@@ -2,7 +2,7 @@
  * schedules are in test_pipelines.c. */
 #include "harness.h"
 
-#include "train/schedule.h"
+#include "train/program/schedule.h"
 
 /* Two layers per stage; times of one stage's forward and backward of one micro-batch. */
 #define FORWARD_PS 14000

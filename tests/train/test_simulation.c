@@ -6,9 +6,9 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "hw/nodes.h"
-#include "train/flops.h"
-#include "train/pipeline.h"
-#include "train/summary.h"
+#include "train/model/flops.h"
+#include "train/pipeline/pipeline.h"
+#include "train/run/summary.h"
 
 /* `nodes` nodes of a preset on one non-blocking switch. */
 static LsCluster *new_cluster (const char *preset, guint nodes) {

@@ -2,7 +2,7 @@
 #include <check.h>
 
 #include "harness.h"
-#include "train/stage.h"
+#include "train/layer/stage.h"
 
 #define FORWARD_PS 700
 #define BACKWARD_PS 900

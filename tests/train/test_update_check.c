@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "suite.h"
-#include "train/update_check.h"
+#include "train/update/update_check.h"
 
 /* Operation, worker, shard, version, gradient, and the rest by name. */
 #define R(OP, WORKER, SHARD, VERSION, GRADIENT, ...) \

@@ -4,9 +4,9 @@
 
 #include "config/tables.h"
 #include "suite.h"
-#include "train/update_keys.h"
-#include "train/update_run.h"
-#include "train/workload_keys.h"
+#include "train/read/update_keys.h"
+#include "train/read/workload_keys.h"
+#include "train/run/update_run.h"
 
 typedef struct {
   LsConfigSchema *schema;

@@ -6,9 +6,9 @@
 
 #include "config/tables.h"
 #include "net/cluster.h"
-#include "train/memory.h"
-#include "train/update_keys.h"
-#include "train/workload_keys.h"
+#include "train/memory/memory.h"
+#include "train/read/update_keys.h"
+#include "train/read/workload_keys.h"
 
 #define CLUSTER "lockstep: 1\ncluster: {nodes: 1, node: dgx-h100}\n"
 #define V100 "lockstep: 1\ncluster: {nodes: 1, node: dgx-1-v100}\n"

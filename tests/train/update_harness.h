@@ -4,7 +4,7 @@
 #include <check.h>
 
 #include "suite.h"
-#include "train/update_timed.h"
+#include "train/update/update_timed.h"
 
 typedef struct {
   LsEngine *engine;

@@ -1,0 +1,91 @@
+/* Offloaded states; see offload_program.h. */
+#include "train/program/offload_program.h"
+
+#include "base/assert.h"
+#include "base/time.h"
+
+gboolean ls_offload_updates (const LsBuilder *builder) {
+  return builder->spec->workload->zero.offload != LS_OFFLOAD_NONE;
+}
+
+gboolean ls_offload_fetches (const LsBuilder *builder) {
+  return builder->spec->workload->zero.offload == LS_OFFLOAD_PARAMETERS;
+}
+
+guint ls_offload_shards (const LsBuilder *builder, gboolean experts) {
+  const LsWorkload *workload = builder->spec->workload;
+
+  return experts ? ls_workload_expert_shards (workload) : ls_workload_shards (workload);
+}
+
+gboolean ls_offload_has_copies (const LsBuilder *builder, gboolean experts) {
+  const LsWorkload *workload = builder->spec->workload;
+
+  return experts ? ls_workload_expert_copies (workload) > 1
+                 : ls_layout_copies (&workload->layout) > 1;
+}
+
+LsOp ls_offload_copy (LsBuilder *builder, const char *name, LsCollectiveOp what, gint64 bytes,
+                      LsPhaseName phase) {
+  LsOp op = ls_builder_collective (builder, name, what, bytes, 0, LS_AXIS_OFFLOAD,
+                                   LS_PART_EXPOSED_OFFLOAD);
+
+  op.kind = LS_OP_COPY;
+  op.slot = LS_NO_INDEX;
+  op.wait_part = LS_PART_EXPOSED_OFFLOAD;
+  op.phase = (guint8) phase;
+  return op;
+}
+
+static gint64 shard_of (const LsBuilder *builder, gint64 n, gboolean experts) {
+  const gint64 shards = ls_offload_shards (builder, experts);
+
+  return (n + shards - 1) / shards;
+}
+
+LsOp ls_offload_drain (LsBuilder *builder, gint64 bytes, gboolean experts) {
+  const LsPrecision *p = &builder->spec->workload->precision;
+  const gint64 parameters = shard_of (builder, bytes / ls_format_bytes (p->communication), experts);
+
+  return ls_offload_copy (builder, "offload_gradients", LS_COLLECTIVE_DEVICE_TO_HOST,
+                          MAX (parameters, 1) * ls_format_bytes (p->gradients), LS_PHASE_BACKWARD);
+}
+
+LsOp ls_offload_fetch (LsBuilder *builder, gint64 bytes, gboolean experts) {
+  return ls_offload_copy (builder, "fetch_parameters", LS_COLLECTIVE_HOST_TO_DEVICE,
+                          shard_of (builder, bytes, experts), LS_PHASE_FORWARD);
+}
+
+void ls_offload_pass (LsBuilder *builder, const char *name, double bytes) {
+  const double rate = builder->spec->host_bytes_per_s * LS_OFFLOAD_UPDATE_SHARE;
+  LsMark before = ls_builder_last (builder);
+  LsOp op = LS_OP_INIT;
+
+  LS_REQUIRE (rate > 0, "offload without a host");
+  op.kind = LS_OP_HOST;
+  op.flags = builder->optional ? LS_OP_OPTIONAL : 0;
+  op.name = ls_tables_name (builder->tables, name);
+  op.trace_kind = LS_KIND_HOST_WORK;
+  op.axis = LS_AXIS_OFFLOAD;
+  op.part = op.wait_part = LS_PART_OPTIMIZER;
+  op.phase = LS_PHASE_OPTIMIZER;
+  op.work_ps = ls_time_ps_from_s_checked (bytes / rate);
+  op.bytes = (gint64) bytes;
+  /* All cores and all of the memory: ranks of a node take their turns. */
+  op.sm_usage = op.hbm_usage = LS_USAGE_ONE;
+  LsMark done = ls_builder_add (builder, LS_ROLE_OFFLOAD, &op);
+  ls_program_wait_same (builder->program, done, before);
+  ls_builder_wait (builder, done);
+}
+
+void ls_offload_update (LsBuilder *builder, gint64 parameters) {
+  const LsWorkload *workload = builder->spec->workload;
+  const gint64 bytes = parameters * ls_format_bytes (workload->precision.parameters);
+
+  ls_offload_pass (builder, "update", (double) parameters * ls_workload_fused_traffic (workload));
+  if (ls_offload_fetches (builder))
+    return;
+  LsOp op = ls_offload_copy (builder, "return_parameters", LS_COLLECTIVE_HOST_TO_DEVICE, bytes,
+                             LS_PHASE_OPTIMIZER);
+  ls_builder_wait (builder, ls_builder_add (builder, LS_ROLE_OFFLOAD, &op));
+}
