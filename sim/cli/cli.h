@@ -25,9 +25,6 @@ struct LsCli {
   GPtrArray *warnings;   /* char *, in the order they came */
 };
 
-/* Runs the program; returns the exit status. argv as main() gets it. */
-int ls_cli_main (int argc, char **argv);
-
 /* Writes a finished document to standard output, or to the file of -o (which must not exist unless
  * --force), whole or not at all. */
 gboolean ls_cli_write (LsCli *cli, const char *text, GError **error);
@@ -36,20 +33,15 @@ gboolean ls_cli_write (LsCli *cli, const char *text, GError **error);
 gboolean ls_cli_write_file (LsCli *cli, const char *path, const char *text, GError **error);
 /* Whether -o PATH may be written: not "-", no folder, not there already unless --force. */
 gboolean ls_cli_may_write (LsCli *cli, const char *path, GError **error);
+/* One line on standard error, "place: tag: message", the tag in this shade of the terminal where it has any. */
+void ls_cli_tell (const LsCli *cli, const char *place, const char *tag, const char *shade,
+                  const char *message);
 /* Shows a warning (unless -q) and keeps it for the JSON document. */
 void ls_cli_warn (LsCli *cli, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* The same about a place in a file. */
 void ls_cli_warn_at (LsCli *cli, const char *file, int line, int column, const char *message);
 /* A remark on standard error, not kept (unless -q). */
 void ls_cli_note (LsCli *cli, const char *format, ...) G_GNUC_PRINTF (2, 3);
-/* Where the shipped data lies (holds topologies/, workloads/, tools/queries/, tests/reference/): beside
- * an installed program, under the configured prefix, or in the source tree. NULL when nowhere.
- * (transfer full) */
-char *ls_cli_data_dir (void);
-/* "PATH" if it exists; else the same under the data folder if it exists there; else PATH again.
- * (transfer full) */
-char *ls_cli_find_file (const char *path);
-
 /* For g_ptr_array_sort() of char *, bytewise. */
 gint ls_cli_compare_strings (gconstpointer a, gconstpointer b);
 

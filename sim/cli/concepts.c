@@ -7,6 +7,7 @@
 
 #include "base/distance.h"
 #include "base/error.h"
+#include "cli/data_files.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
 
@@ -117,7 +118,7 @@ static const Concept concepts[] = {
 
 LsScenario *ls_concept_scenario (LsConceptRun *run, const char *file, const char *const *sets) {
   g_autofree char *name = g_build_filename ("workloads", file, NULL);
-  g_autofree char *path = ls_cli_find_file (name);
+  g_autofree char *path = ls_data_find_file (name);
   g_autoptr (LsScenario) scenario = NULL;
   g_autofree char *faults = NULL;
 

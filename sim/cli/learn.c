@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/error.h"
+#include "cli/data_files.h"
 #include "cli/interrupt.h"
 #include "cli/learning.h"
 #include "cli/output.h"
@@ -222,7 +223,7 @@ static gboolean read_lesson (LsCli *cli, Lesson *lesson, GError **error) {
   ls_config_builder_optional (builder, "cluster");
   ls_config_builder_optional (builder, "workload");
   for (guint i = 0; i < lesson->files->len; i++) {
-    g_autofree char *path = ls_cli_find_file (lesson->files->pdata[i]);
+    g_autofree char *path = ls_data_find_file (lesson->files->pdata[i]);
 
     ls_config_builder_add_file (builder, path);
   }

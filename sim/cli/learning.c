@@ -6,6 +6,7 @@
 #include "base/quantity.h"
 #include "base/time.h"
 #include "cli/csv.h"
+#include "cli/data_files.h"
 #include "train/update/update_policy.h"
 
 /* Measurements that the text shows at most, first and last among them. */
@@ -27,7 +28,7 @@ struct LsLearning {
 static char **folders (void) {
   g_autofree char *program = g_file_read_link ("/proc/self/exe", NULL);
   g_autofree char *folder = program ? g_path_get_dirname (program) : g_strdup (".");
-  g_autofree char *shipped = ls_cli_data_dir ();
+  g_autofree char *shipped = ls_data_dir ();
   char **all = g_new0 (char *, 4);
 
   all[0] = g_build_filename (folder, "data", NULL);

@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "cli/cli.h"
 #include "cli/json.h"
 #include "learn/ensemble.h"
 

@@ -6,6 +6,7 @@
 #include "base/distance.h"
 #include "base/error.h"
 #include "cli/cli.h"
+#include "cli/data_files.h"
 #include "cli/meanings.h"
 #include "cli/queries.h"
 #include "cli/scenario.h"
@@ -210,7 +211,7 @@ static void find_files (GPtrArray *names, const char *root, const char *folder, 
 
 static GPtrArray *file_rows (const char *folder) {
   GPtrArray *rows = rows_new ();
-  g_autofree char *root = ls_cli_data_dir ();
+  g_autofree char *root = ls_data_dir ();
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
 
   find_files (names, root ? root : ".", folder, TRUE);

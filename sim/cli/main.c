@@ -1,6 +1,6 @@
-/* The program: everything is in sim/cli/cli.c. */
+/* The program: everything is in sim/cli/dispatch.c. */
 #include "base/memory.h"
-#include "cli/cli.h"
+#include "cli/dispatch.h"
 
 int main (int argc, char **argv) {
   ls_memory_prepare ();

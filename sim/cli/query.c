@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/data_files.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -26,7 +27,7 @@ static const LsOption options[] = {
 };
 
 GPtrArray *ls_cli_queries (GError **error) {
-  g_autofree char *data = ls_cli_data_dir ();
+  g_autofree char *data = ls_data_dir ();
   g_autofree char *folder = data ? g_build_filename (data, "tools", "queries", NULL) : NULL;
 
   if (!folder) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/data_files.h"
 #include "cli/learning.h"
 #include "config/output.h"
 #include "config/path.h"
@@ -359,7 +360,7 @@ LsScenario *ls_scenario_from_files (LsCli *cli, const GPtrArray *files, gboolean
   const char *seed = ls_args_string (cli->args, "seed");
 
   for (guint i = 0; i < files->len; i++) {
-    g_autofree char *path = ls_cli_find_file (files->pdata[i]);
+    g_autofree char *path = ls_data_find_file (files->pdata[i]);
     g_autofree char *stem = stem_of (path);
 
     ls_config_builder_add_file (builder, path);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/collective_classes.h"
+#include "cli/data_files.h"
 #include "cli/differences.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
@@ -29,7 +30,7 @@ static const LsOption options[] = {
 
 /* The tables that come with the program. */
 static GPtrArray *shipped_tables (GError **error) {
-  g_autofree char *data = ls_cli_data_dir ();
+  g_autofree char *data = ls_data_dir ();
   g_autofree char *folder = data ? g_build_filename (data, "tests", "reference", NULL) : NULL;
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
   GDir *dir = folder ? g_dir_open (folder, 0, NULL) : NULL;

@@ -2,7 +2,6 @@
 #include "net/route.h"
 
 #include "base/assert.h"
-#include "base/random.h"
 #include "net/route_inside.h"
 #include "net/topology_build.h"
 
@@ -86,11 +85,6 @@ GArray *ls_route_node_nics (const LsTopology *topology, guint node) {
     if (is_live (topology, node, number, nic))
       g_array_append_val (nics, nic);
   return nics;
-}
-
-guint ls_route_hash (guint node_a, guint nic_a, guint node_b, guint nic_b, guint n) {
-  guint64 from = (guint64) node_a << 32 | nic_a, to = (guint64) node_b << 32 | nic_b;
-  return (guint) (ls_random_hash (0, from, to) % n);
 }
 
 /* --- between nodes ---------------------------------------------------------------------------- */

@@ -16,18 +16,11 @@
 #pragma once
 
 #include "net/route_fabric.h"
-#include "net/topology.h"
-#include "net/usage.h"
-
-/* What a hop crosses, in order of latency. */
-typedef enum { LS_HOP_NONE, LS_HOP_LINK, LS_HOP_PCIE, LS_HOP_NET } LsHop;
+#include "net/route_inside.h"
 
 /* Adds a flow of `amount` bytes per byte of progress from one GPU to another, different one. */
 LsHop ls_route_gpus (const LsTopology *topology, LsUsages *usages, guint from, guint to,
                      double amount);
-/* The same inside a node without network, whatever joins them. */
-LsHop ls_route_inside (const LsTopology *topology, LsUsages *usages, guint from, guint to,
-                       double amount);
 /* FALSE: no live adapters and links lead from the one to the other. */
 gboolean ls_route_reaches (const LsTopology *topology, guint from, guint to);
 /* The same, both ways, between a GPU and the adapters of a node, as servers of updates use them. */
@@ -55,13 +48,8 @@ void ls_route_end (const LsTopology *topology, LsUsages *usages, guint gpu, gboo
 void ls_route_between_ends (const LsTopology *topology, LsUsages *usages, guint from, guint to,
                             double amount);
 
-/* Between a GPU and its host: up (to the host) or down, host memory included. */
-void ls_route_host (const LsTopology *topology, LsUsages *usages, guint gpu, gboolean up,
-                    double amount);
 /* Between a node's host memory and the storage service or, without one, its drives. FALSE: neither. */
 gboolean ls_route_storage (const LsTopology *topology, LsUsages *usages, guint node, gboolean read,
                            double amount);
 /* Switches and cables between a node and the storage service; 0: drives. */
 gint64 ls_route_storage_latency_ps (const LsTopology *topology, guint node);
-/* The path (0 .. n - 1) that ECMP picks for a pair of adapters: a hash of what would be the five-tuple. */
-guint ls_route_hash (guint node_a, guint nic_a, guint node_b, guint nic_b, guint n);

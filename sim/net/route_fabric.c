@@ -2,7 +2,7 @@
 #include "net/route_fabric.h"
 
 #include "base/assert.h"
-#include "net/route.h"
+#include "base/random.h"
 #include "net/topology_build.h"
 
 typedef struct {
@@ -33,6 +33,11 @@ static guint port_of (const LsTopology *topology, LsAdapter adapter) {
     if (node->nic_sets[i].fabric == node->nic_sets[adapter.set].fabric)
       port += node->nic_sets[i].count;
   return port;
+}
+
+guint ls_route_hash (guint node_a, guint nic_a, guint node_b, guint nic_b, guint n) {
+  guint64 from = (guint64) node_a << 32 | nic_a, to = (guint64) node_b << 32 | nic_b;
+  return (guint) (ls_random_hash (0, from, to) % n);
 }
 
 guint ls_route_rail_of (const LsTopology *topology, LsAdapter adapter) {

@@ -33,3 +33,5 @@ gint64 ls_route_cable_ps (const LsTopology *topology, LsAdapter adapter);
 guint ls_route_rail_of (const LsTopology *topology, LsAdapter adapter);
 /* Number of equal paths between two adapters of one fabric; 0: no way. */
 double ls_route_n_paths (const LsTopology *topology, LsAdapter from, LsAdapter to);
+/* The path (0 .. n - 1) that ECMP picks for a pair of adapters: a hash of what would be the five-tuple. */
+guint ls_route_hash (guint node_a, guint nic_a, guint node_b, guint nic_b, guint n);

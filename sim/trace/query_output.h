@@ -1,7 +1,7 @@
-/* Rows of a result as text, in the formats of query_run.h. Private to sim/trace. */
+/* Rows of a result as text, in the formats of query_format.h. Private to sim/trace. */
 #pragma once
 
-#include "trace/query_run.h"
+#include "trace/query_format.h"
 
 #include <sqlite3.h>
 

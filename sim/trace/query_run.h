@@ -9,22 +9,7 @@
  */
 #pragma once
 
-#include <glib.h>
-
-/* X (ID, name, what it looks like) */
-#define LS_QUERY_FORMATS(X)                                        \
-  X (TABLE, "table", "aligned columns for people")                 \
-  X (CSV, "csv", "comma-separated, with a header line (RFC 4180)") \
-  X (TSV, "tsv", "tab-separated, with a header line")              \
-  X (JSON, "json", "an array of objects")                          \
-  X (MARKDOWN, "markdown", "a table in Markdown")
-
-#define LS_ENUM_QUERY_FORMAT(id, name, looks) LS_QUERY_##id,
-typedef enum { LS_QUERY_FORMATS (LS_ENUM_QUERY_FORMAT) LS_N_QUERY_FORMATS } LsQueryFormat;
-
-/* FALSE: no format of that name. */
-gboolean ls_query_format_from_name (const char *name, LsQueryFormat *format);
-const char *ls_query_format_name (LsQueryFormat format);
+#include "trace/query_format.h"
 
 typedef struct LsTraceDatabase LsTraceDatabase;
 
@@ -33,9 +18,6 @@ typedef struct LsTraceDatabase LsTraceDatabase;
 LsTraceDatabase *ls_trace_database_open (const char *path, GError **error);
 void ls_trace_database_close (LsTraceDatabase *database);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsTraceDatabase, ls_trace_database_close)
-
-/* Takes text of `size` bytes; FALSE ends the query without an error (a closed pipe). */
-typedef gboolean (*LsQuerySink) (gpointer self, const char *text, gsize size);
 
 typedef struct {
   LsQueryFormat format;

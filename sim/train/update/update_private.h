@@ -126,11 +126,18 @@ void ls_update_abandon (LsUpdate *u, guint worker, const char *reason);
 void ls_update_join (LsUpdate *u);
 void ls_update_count (LsUpdate *u); /* one more update of the shared model */
 void ls_update_tell (LsUpdate *u, LsUpdateRecord *record);
-/* The shard's version grows; TRUE in the log by the caller. */
-void ls_update_settle (LsUpdate *u, guint32 gradient, guint shard, const char *reason);
-void ls_update_local_ended (LsUpdate *u, guint32 gradient);
+
+/* update_gradient.c */
+guint32 ls_update_new_gradient (LsUpdate *u, LsUpdateWorker *worker);
 /* A slot for a model that is pushed in place of a gradient. */
 guint32 ls_update_new_exchange (LsUpdate *u, guint worker);
+/* What becomes of a gradient on one shard: applied to its version now, or dropped. The caller writes
+ * the log and then lets the version grow. */
+void ls_update_settle (LsUpdate *u, guint32 gradient, guint shard, const char *reason);
+/* A local step never goes to the server. */
+void ls_update_local_ended (LsUpdate *u, guint32 gradient);
+/* Gradients that are neither applied nor dropped stay open: no row of the log, one of gradients. */
+void ls_update_tell_in_flight (LsUpdate *u);
 
 /* update_server.c */
 void ls_update_push (LsUpdate *u, guint32 gradient);
