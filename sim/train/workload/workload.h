@@ -172,17 +172,9 @@ double ls_workload_model_flops (const LsWorkload *workload);
 /* Format and dense peak against which MFU is counted, per GPU. */
 double ls_workload_peak_flops_per_s (const LsWorkload *workload, const LsAccelerator *accelerator);
 
-const char *ls_share_name (LsShare share);
-const char *ls_offload_name (LsOffload offload);
-const char *ls_context_kind_name (LsContextKind kind);
-const char *ls_context_overlap_name (LsContextOverlap overlap);
 /* Does attention wait for each exchange of a ring? */
 gboolean ls_workload_context_waits (const LsWorkload *workload);
-const char *ls_tensor_overlap_name (LsTensorOverlap overlap);
-const char *ls_expert_dispatch_name (LsExpertDispatch dispatch);
 /* What the collectives of tensor parallelism do: never AUTO. */
 LsTensorOverlap ls_workload_tensor_overlap (const LsWorkload *workload);
 /* Those beside a gradient that does not need them run so. */
 gboolean ls_workload_tensor_bulk (const LsWorkload *workload);
-const char *ls_recompute_mode_name (LsRecomputeMode mode);
-const char *ls_recompute_unit_name (LsRecomputeUnit unit);

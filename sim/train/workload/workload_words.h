@@ -70,3 +70,12 @@ typedef enum { LS_RECOMPUTE_MODES (LS_ENUM_RECOMPUTE) LS_N_RECOMPUTE_MODES } LsR
 typedef enum { LS_RECOMPUTE_UNITS (LS_ENUM_RECOMPUTE_UNIT) LS_N_RECOMPUTE_UNITS } LsRecomputeUnit;
 #define LS_ENUM_SHARE(id, name) LS_SHARE_##id,
 typedef enum { LS_SHARES (LS_ENUM_SHARE) LS_N_SHARES } LsShare;
+
+const char *ls_share_name (LsShare share);
+const char *ls_offload_name (LsOffload offload);
+const char *ls_context_kind_name (LsContextKind kind);
+const char *ls_context_overlap_name (LsContextOverlap overlap);
+const char *ls_tensor_overlap_name (LsTensorOverlap overlap);
+const char *ls_expert_dispatch_name (LsExpertDispatch dispatch);
+const char *ls_recompute_mode_name (LsRecomputeMode mode);
+const char *ls_recompute_unit_name (LsRecomputeUnit unit);
