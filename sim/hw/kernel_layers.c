@@ -94,11 +94,11 @@ static LsKernelCost row_by_row (const LsDevice *device, double bytes, double per
 LsKernelCost ls_kernel_scale (const LsDevice *device, gint64 elements, LsFormat to, gint64 bytes,
                               int kernels) {
   LS_REQUIRE (bytes >= 0 && kernels >= 1, "bytes %" G_GINT64_FORMAT, bytes);
+  const gint64 each = bytes / kernels;
   /* Formats whose blocks share scales. */
-  const LsKernelCost one =
-      to == LS_FORMAT_MXFP8
-          ? row_by_row (device, (double) (bytes / kernels), BLOCK_SCALE_PER_SM_BPS)
-          : ls_kernel_stream (device, bytes / kernels, 2.0 * (double) elements / kernels);
+  const LsKernelCost one = to == LS_FORMAT_MXFP8
+                               ? row_by_row (device, (double) each, BLOCK_SCALE_PER_SM_BPS)
+                               : ls_kernel_stream (device, each, 2.0 * (double) elements / kernels);
 
   return ls_kernel_measured (device, LS_KERNEL_SCALE, &elements, 1, to,
                              ls_kernel_times (&one, kernels));

@@ -81,8 +81,9 @@ static void clamp (LsBlock *k, const char *name) {
   const gint64 kernels = sides[k->b.side].kernels;
   const gint64 bytes =
       elements * (sides[k->b.side].values * k->b.element_bytes + sides[k->b.side].masks);
+  const gint64 elements_each = elements / kernels;
   const LsKernelCost one =
-      ls_kernel_stream (&k->b.device, bytes / kernels, 2.0 * (double) (elements / kernels));
+      ls_kernel_stream (&k->b.device, bytes / kernels, 2.0 * (double) elements_each);
   LsLayerOp *op = NULL;
 
   if (!k->t->clamped || k->b.workload->software->compiled || ls_block_activates_in_product (k))

@@ -277,7 +277,7 @@ gint64 ls_memory_messages (const LsWorkload *workload, guint device, const LsSta
 /* An activation and its gradient towards each neighbour, those that come taken to be as large as those that go. */
 static gint64 message_bytes (const LsWorkload *workload, guint device, const LsStage *stage) {
   const guint n = ls_workload_n_parts (workload);
-  g_autofree gint64 *received = g_new (gint64, n);
+  g_autofree gint64 *received = g_new0 (gint64, n);
 
   for (guint part = 0; part < n; part++)
     received[part] = part_of (stage, part)->boundary_bytes;
