@@ -7,9 +7,10 @@
  *   t_compute = ceil (T / S) x 2 tm tn (ceil(k/s) + ramp) / (r efficiency(tile))
  *   t_memory  = (A + B + C once each + 2 x 4 s m n if s > 1) / bandwidth
  *
- * and the library takes the tile and split of least max (t_compute, t_memory). Every choice is open at every
- * size (shallow splits are dear by their ramp) and monotone in m, n and k, hence so is their minimum. Worked instance: m = n = 2048, k = 13312 on 132 SMs with tiles of
- * 128 x 256: 128 tiles, one wave, 128/132 = 97 % of the rate, times 13312/13376 for the ramp.
+ * and the library takes the tile and split of least max (t_compute, t_memory). Every choice is open at every size
+ * (shallow splits are dear by their ramp) and monotone in m, n and k, hence so is their minimum. Worked instance:
+ * m = n = 2048, k = 13312 on 132 SMs with tiles of 128 x 256: 128 tiles, one wave, 128/132 = 97 % of the rate,
+ * times 13312/13376 for the ramp.
  * A product that adds to C in memory (fused gradient accumulation) reads C where the tile ends, when its matrix
  * units have nothing else to do: a share of that traffic is not hidden and lengthens t_compute.
  * A product of 16-bit values whose rows in memory do not all begin at multiples of 16 bytes is copied to shared memory

@@ -4,7 +4,8 @@
  *             accelerators, memory their HBM; the rest are the factors of net/cluster.h, and software: kernel
  *             start-up, gaps, launches and host time per step. Latency and software factors multiply times. With all
  *             rates x f and both times / f a step takes 1/f of the time, but for the least ps.
- * Left out:   kernels whose times were measured (workload.software.kernels) keep them; capacities of memory (they change whether it fits, not the time), cores (host work has its own time).
+ * Left out:   kernels whose times were measured (workload.software.kernels) keep them; capacities of memory (they
+ *             change whether it fits, not the time), cores (host work has its own time).
  *
  * Ownership: a what-if owns its cluster, accelerators and software records; it outlives all that is built of them.
  */

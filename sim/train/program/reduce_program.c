@@ -578,8 +578,8 @@ static void reduce_all (LsBuilder *builder) {
   ls_builder_wait (builder, builder->reduce->newest);
 }
 
-/* Segments wait until all but those of the bucket under way and of the one that fills are with their shard; numbers below 0 are those of earlier sections,
- * which are done: frameworks end each backward pass with its reductions. */
+/* Segments wait until all but those of the bucket under way and of the one that fills are with their shard; numbers
+ * below 0 are those of earlier sections, which are done: frameworks end each backward pass with its reductions. */
 static void limit_buckets (LsBuilder *builder) {
   const LsReduceState *state = builder->reduce;
   LsLoopMap maps[LS_MAX_LOOP_DEPTH];
