@@ -103,17 +103,8 @@ static char *gpus_text (const LsCluster *cluster) {
   return g_string_free (out, FALSE);
 }
 
-void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
-  const LsWorkload *w = scenario->jobs[job].workload;
-  const LsAccelerator *gpu = ls_cluster_gpu (scenario->cluster, 0);
-  g_autofree char *nodes =
-      ls_quantity_format_counted (ls_cluster_n_nodes (scenario->cluster), "node");
-  if (w->traffic) {
-    traffic_card (out, scenario, w);
-    return;
-  }
-  g_autofree char *parameters =
-      ls_quantity_format ((double) ls_model_parameters (w->model), LS_DIMENSION_COUNT);
+/* How the ranks are laid out, and what a step of them takes in. */
+static void layout_card (GString *out, const LsWorkload *w) {
   g_autofree char *replicas = ls_quantity_format_counted (w->layout.data, "replica");
   g_autofree char *context =
       w->layout.context > 1 ? g_strdup_printf (" x context %u", w->layout.context) : g_strdup ("");
@@ -124,22 +115,9 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
                              ls_layout_size (&w->layout, LS_AXIS_EXPERT_DATA))
           : g_strdup ("");
   g_autofree char *recompute = ls_recompute_text (&w->recompute);
-  g_autofree char *gpus = gpus_text (scenario->cluster);
   g_autofree char *ranks = ls_quantity_format_counted (w->layout.ranks, "rank");
   g_autofree char *samples = ls_quantity_format_counted (w->global_batch, "sample");
 
-  g_string_append_printf (out, "cluster   %s in %s\n", gpus, nodes);
-  if (gpu->clock > 0)
-    g_string_append_printf (out, "          capped at %.0f W each: %.1f %% of their clock\n",
-                            gpu->tdp_w, 100 * gpu->clock);
-  g_string_append_printf (out, "model     %s, %s parameters, %u layers\n", w->model->name,
-                          parameters, ls_model_n_layers (w->model));
-  if (w->model->transformer.window > 0)
-    window_card (out, &w->model->transformer);
-  if (w->model->transformer.experts.count > 0)
-    experts_card (out, scenario, w);
-  if (w->model->transformer.lora.rank > 0)
-    lora_card (out, w);
   g_string_append_printf (
       out, "layout    tensor %u%s x pipeline %u x data %u = %s%s; ZeRO stage %d, recompute %s\n",
       w->layout.tensor, context, w->layout.pipeline, w->layout.data, ranks, experts, w->zero.stage,
@@ -152,6 +130,40 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
   if (ls_model_has_tokens (w->model))
     g_string_append_printf (out, " of %" G_GINT64_FORMAT " tokens", w->seq_len);
   g_string_append_c (out, '\n');
+}
+
+static void model_card (GString *out, const LsScenario *scenario, const LsWorkload *w) {
+  g_autofree char *parameters =
+      ls_quantity_format ((double) ls_model_parameters (w->model), LS_DIMENSION_COUNT);
+
+  g_string_append_printf (out, "model     %s, %s parameters, %u layers\n", w->model->name,
+                          parameters, ls_model_n_layers (w->model));
+  if (w->model->transformer.window > 0)
+    window_card (out, &w->model->transformer);
+  if (w->model->transformer.experts.count > 0)
+    experts_card (out, scenario, w);
+  if (w->model->transformer.lora.rank > 0)
+    lora_card (out, w);
+}
+
+void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
+  const LsWorkload *w = scenario->jobs[job].workload;
+  const LsAccelerator *gpu = ls_cluster_gpu (scenario->cluster, 0);
+
+  if (w->traffic) {
+    traffic_card (out, scenario, w);
+    return;
+  }
+  g_autofree char *gpus = gpus_text (scenario->cluster);
+  g_autofree char *nodes =
+      ls_quantity_format_counted (ls_cluster_n_nodes (scenario->cluster), "node");
+
+  g_string_append_printf (out, "cluster   %s in %s\n", gpus, nodes);
+  if (gpu->clock > 0)
+    g_string_append_printf (out, "          capped at %.0f W each: %.1f %% of their clock\n",
+                            gpu->tdp_w, 100 * gpu->clock);
+  model_card (out, scenario, w);
+  layout_card (out, w);
   if (w->kernels != NULL)
     g_string_append_printf (out, "kernels   %u of %u rows of %s are used\n",
                             ls_kernel_table_n_used (w->kernels), ls_kernel_table_size (w->kernels),

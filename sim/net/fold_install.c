@@ -215,59 +215,71 @@ static void add_stand_ins (LsFold *fold, LsEngine *engine) {
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
+/* Members of a group in one class: one runs and stands for all. */
+typedef struct {
+  /* the class, which is the rank that runs, and how many of the group are in it */
+  guint32 class, count;
+  /* their lowest rank, and where the first of them stands in the group */
+  guint32 lowest, position;
+} Members;
+
+static gint compare_members (gconstpointer a, gconstpointer b) {
+  const Members *x = a, *y = b;
+
+  return x->lowest < y->lowest ? -1 : x->lowest > y->lowest;
+}
+
+/* The classes of a group's members, by lowest rank. */
+static GArray *members_of (const LsFold *fold, const LsFoldGroup *group) {
+  GArray *members = g_array_new (FALSE, FALSE, sizeof (Members));
+  g_autofree guint32 *index = g_new0 (guint32, fold->n_classes); /* in members, + 1 */
+
+  for (guint32 i = 0; i < group->n; i++) {
+    const guint32 rank = group->ranks[i], class = fold->class_of[rank];
+    if (index[class] == 0) {
+      const Members first = {.class = class, .count = 1, .lowest = rank, .position = i};
+      g_array_append_val (members, first);
+      index[class] = members->len;
+      continue;
+    }
+    Members *of_class = &g_array_index (members, Members, index[class] - 1);
+    of_class->count++;
+    of_class->lowest = MIN (of_class->lowest, rank);
+  }
+  g_array_sort (members, compare_members);
+  return members;
+}
+
 static void add_group (LsFold *fold, LsEngine *engine, guint32 number) {
   const LsFoldGroup *group = &fold->input.groups[ls_fold_unit (fold, number)->group];
   gboolean sends = ls_fold_unit (fold, number)->sends;
-  g_autoptr (GArray) ranks = g_array_new (FALSE, FALSE, sizeof (guint32));
-  g_autoptr (GArray) counts = g_array_new (FALSE, FALSE, sizeof (guint32));
-  g_autoptr (GArray) order = g_array_new (FALSE, FALSE, sizeof (guint32));  /* lowest rank */
-  g_autoptr (GArray) places = g_array_new (FALSE, FALSE, sizeof (guint32)); /* its position */
-  g_autofree guint32 *index = g_new0 (guint32, fold->n_classes);            /* + 1 */
-  for (guint i = 0; i < group->n; i++) {
-    guint32 c = fold->class_of[group->ranks[i]], one = 1, position = i;
-    if (index[c] == 0) {
-      g_array_append_val (ranks, c);
-      g_array_append_val (counts, one);
-      g_array_append_val (order, group->ranks[i]);
-      g_array_append_val (places, position);
-      index[c] = ranks->len;
-      continue;
-    }
-    guint32 k = index[c] - 1;
-    g_array_index (counts, guint32, k)++;
-    if (group->ranks[i] < g_array_index (order, guint32, k))
-      g_array_index (order, guint32, k) = group->ranks[i];
-  }
-  /* By lowest rank: insertion, as groups are nearly always in order. */
-  for (guint i = 1; i < ranks->len; i++)
-    for (guint k = i;
-         k > 0 && g_array_index (order, guint32, k) < g_array_index (order, guint32, k - 1); k--) {
-      GArray *lists[] = {ranks, counts, order, places};
-      for (guint l = 0; l < G_N_ELEMENTS (lists); l++) {
-        guint32 swap = g_array_index (lists[l], guint32, k);
-        g_array_index (lists[l], guint32, k) = g_array_index (lists[l], guint32, k - 1);
-        g_array_index (lists[l], guint32, k - 1) = swap;
-      }
-    }
-  guint n = ranks->len;
+  g_autoptr (GArray) members = members_of (fold, group);
+  const guint n = members->len;
+  g_autofree guint32 *ranks = g_new (guint32, n), *counts = g_new (guint32, n);
+  g_autofree guint32 *positions = g_new (guint32, n);
   g_autofree guint32 *peers = sends ? g_new (guint32, (gsize) n * group->n) : NULL;
+  for (guint i = 0; i < n; i++) {
+    const Members *of_class = &g_array_index (members, Members, i);
+    ranks[i] = of_class->class;
+    counts[i] = of_class->count;
+    positions[i] = of_class->position;
+  }
   for (guint i = 0; sends && i < n * group->n; i++)
     peers[i] = fold->class_of[group->ranks[i % group->n]];
   const LsFoldedGroup folded = {.n = n,
                                 .size = group->n,
-                                .ranks = (const guint32 *) (gconstpointer) ranks->data,
-                                .counts = (const guint32 *) (gconstpointer) counts->data,
-                                .positions =
-                                    sends ? (const guint32 *) (gconstpointer) places->data : NULL,
+                                .ranks = ranks,
+                                .counts = counts,
+                                .positions = sends ? positions : NULL,
                                 .peers = peers};
   guint engine_group = ls_engine_add_folded_group (engine, &folded, group->axis);
   g_array_append_val (fold->groups, number);
   LS_REQUIRE (fold->groups->len == engine_group + 1, "the engine has groups of others");
   for (guint i = 0; i < n; i++) {
     /* Members of one class share a slot: the edge to their group says which. */
-    gboolean first = g_array_index (ranks, guint32, i) == fold->class_of[group->ranks[0]];
-    ls_engine_set_slot_at (engine, folded.ranks[i], first ? group->first_slot : group->slot,
-                           engine_group, i);
+    gboolean first = ranks[i] == fold->class_of[group->ranks[0]];
+    ls_engine_set_slot_at (engine, ranks[i], first ? group->first_slot : group->slot, engine_group,
+                           i);
   }
 }
 

@@ -90,16 +90,8 @@ static const char *positions_word (const LsTransformer *t) {
   return t->learned_positions ? "learned" : t->yarn ? "yarn" : t->rotary ? "rotary" : "none";
 }
 
-static void settle_model (LsWorkloadReader *r) {
-  const LsModel *model = r->workload->model;
-  const LsTransformer *t = &model->transformer;
-  const char *preset =
-      ls_config_has (r->config, M "preset") ? ls_config_get_string (r->config, M "preset") : NULL;
-  g_autofree char *from = preset != NULL ? g_strdup_printf ("model preset %s", preset)
-                                         : g_strdup ("the sizes that are given");
-
-  if (model->kind != LS_MODEL_TRANSFORMER)
-    return;
+/* The numbers of a model; `from` is who gave them. */
+static void settle_model_sizes (LsWorkloadReader *r, const LsTransformer *t, const char *from) {
   const struct {
     const char *path;
     gint64 value;
@@ -133,6 +125,10 @@ static void settle_model (LsWorkloadReader *r) {
     say_count (r, counts[i].path, from, counts[i].value);
   g_autofree char *together = g_strdup_printf ("%s, shared experts taken as one", from);
   say_count (r, M "experts.shared", together, t->experts.shared_ffn > 0 ? 1 : 0);
+}
+
+/* Its words and flags. */
+static void settle_model_kinds (LsWorkloadReader *r, const LsTransformer *t, const char *from) {
   say (r, M "activation", from, t->clamped ? "clamped-swiglu" : t->gated ? "swiglu" : "gelu");
   say (r, M "norm", from, t->rms_norm ? "rmsnorm" : "layernorm");
   say (r, M "positions", from, positions_word (t));
@@ -148,6 +144,18 @@ static void settle_model (LsWorkloadReader *r) {
   say_flag (r, M "biases", from, t->biases);
   say_flag (r, M "dropout", from, t->dropout);
   say_flag (r, M "causal", from, t->causal);
+}
+
+static void settle_model (LsWorkloadReader *r) {
+  const char *preset =
+      ls_config_has (r->config, M "preset") ? ls_config_get_string (r->config, M "preset") : NULL;
+  g_autofree char *from = preset != NULL ? g_strdup_printf ("model preset %s", preset)
+                                         : g_strdup ("the sizes that are given");
+
+  if (r->workload->model->kind != LS_MODEL_TRANSFORMER)
+    return;
+  settle_model_sizes (r, &r->workload->model->transformer, from);
+  settle_model_kinds (r, &r->workload->model->transformer, from);
 }
 
 void ls_reader_settled (LsWorkloadReader *r) {
