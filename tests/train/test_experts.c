@@ -236,6 +236,40 @@ START_TEST (shares_are_as_unequal_as_asked)
 }
 END_TEST
 
+START_TEST (shares_above_the_most_go_to_the_others)
+/* A token goes to k experts at most once, so that none has more than 1 / k. Zipf over 8 with k = 7: two are above 1/7 at
+ * once, and what they have too much goes to the rest in proportion until nothing is above: all end at 1/7 but those of the
+ * smallest shares. Dirichlet of a tiny concentration: most draws underflow, at times all, and one expert would have everything.
+ * The sum stays 1. */
+{
+  static const struct {
+    LsSkew skew;
+    gint64 top_k;
+  } cases[] = {{{.exponent = 1}, 7},
+               {{.exponent = 3}, 4},
+               {{.concentration = 0.001}, 1},
+               {{.concentration = 0.001}, 2},
+               {{.concentration = 0.01}, 3}};
+  gsl_rng *rng = ls_random_gsl_new (1, "test", 0);
+
+  for (guint draw = 0; draw < 1000; draw++) {
+    const double limit = 1.0 / (double) cases[_i].top_k;
+    double shares[8], most = 0, sum = 0;
+
+    ls_expert_shares (&cases[_i].skew, 8, cases[_i].top_k, rng, shares);
+    for (guint i = 0; i < 8; i++) {
+      most = MAX (most, shares[i]);
+      sum += shares[i];
+    }
+    ck_assert_double_eq_tol (sum, 1, 1e-9);
+    ck_assert_double_le (most, limit * (1 + 1e-9));
+    /* Small is unequal: one expert or two have all that they may have. */
+    ck_assert_double_ge (most, 0.4 * limit);
+  }
+  gsl_rng_free (rng);
+}
+END_TEST
+
 /* Step time of the small model on 8 GPUs, one expert each. */
 static gint64 skewed_ps (LsSkew skew, guint64 seed, guint *differing) {
   LsNodeGroup group = {.name = (char *) "main", .nodes = 1};
@@ -381,6 +415,7 @@ static void add_tests (TCase *tcase) {
   tcase_add_loop_test (tcase, flops_per_token_are_twice_the_active_parameters, 0, 2);
   tcase_add_test (tcase, latents_are_kept_under_selective_recompute);
   tcase_add_test (tcase, shares_are_as_unequal_as_asked);
+  tcase_add_loop_test (tcase, shares_above_the_most_go_to_the_others, 0, 5);
   tcase_add_test (tcase, nothing_is_dropped_that_was_not_kept);
   tcase_add_test (tcase, skew_makes_steps_longer);
   tcase_add_loop_test (tcase, ledger_peak_is_what_the_model_says, 0, 10);

@@ -30,13 +30,14 @@ static void scale (double *shares, guint n) {
   for (guint i = 0; i < n; i++)
     sum += shares[i];
   for (guint i = 0; i < n; i++)
-    shares[i] = sum > TINY ? shares[i] / sum : 1.0 / n;
+    shares[i] /= sum;
 }
 
-/* What is above `most` goes to the rest in proportion, until nothing is above. */
+/* What is above `most` goes to the rest in proportion, or evenly where they have nothing, until nothing is above. */
 static void limit (double *shares, guint n, double most) {
   for (guint round = 0; round < n; round++) {
     double above = 0, below = 0;
+    guint n_below = 0;
 
     for (guint i = 0; i < n; i++) {
       if (shares[i] > most) {
@@ -44,14 +45,27 @@ static void limit (double *shares, guint n, double most) {
         shares[i] = most;
       } else if (shares[i] < most) {
         below += shares[i];
+        n_below++;
       }
     }
-    if (above <= 0 || below <= TINY)
+    if (above <= 0 || n_below == 0)
       return;
     for (guint i = 0; i < n; i++)
       if (shares[i] < most)
-        shares[i] *= 1 + above / below;
+        shares[i] = below > TINY ? shares[i] * (1 + above / below) : above / n_below;
   }
+}
+
+/* Gamma draws of one shape; those of a tiny one may all underflow: then one expert, any, has everything. */
+static void draw_gamma (double *shares, guint n, double shape, gsl_rng *rng) {
+  double sum = 0;
+
+  for (guint i = 0; i < n; i++) {
+    shares[i] = gsl_ran_gamma (rng, shape, 1);
+    sum += shares[i];
+  }
+  if (sum <= TINY)
+    shares[gsl_rng_uniform_int (rng, n)] = 1;
 }
 
 void ls_expert_shares (const LsSkew *skew, guint n, gint64 top_k, gsl_rng *rng, double *shares) {
@@ -70,8 +84,7 @@ void ls_expert_shares (const LsSkew *skew, guint n, gint64 top_k, gsl_rng *rng, 
       shares[i] = pow (i + 1.0, -skew->exponent);
     gsl_ran_shuffle (rng, shares, n, sizeof *shares);
   } else if (skew->concentration > 0) {
-    for (guint i = 0; i < n; i++)
-      shares[i] = gsl_ran_gamma (rng, skew->concentration, 1);
+    draw_gamma (shares, n, skew->concentration, rng);
   } else {
     return;
   }
