@@ -140,6 +140,24 @@ START_TEST (resnet_50_is_four_billion_multiply_adds)
 }
 END_TEST
 
+START_TEST (groups_divide_a_convolution)
+/* 2 b H W k^2 in out / groups: 64 channels of 3 x 3 on 56 x 56, depthwise a 64th of the whole. */
+{
+  LsElement e = {.kind = LS_ELEMENT_CONVOLUTION,
+                 .in_channels = 64,
+                 .out_channels = 64,
+                 .out_height = 56,
+                 .out_width = 56,
+                 .kernel_height = 3,
+                 .kernel_width = 3,
+                 .groups = 64};
+
+  ck_assert_double_eq (ls_element_flops (&e, 2), 2.0 * 2 * 56 * 56 * 9 * 64);
+  e.groups = 1;
+  ck_assert_double_eq (ls_element_flops (&e, 2), 2.0 * 2 * 56 * 56 * 9 * 64 * 64);
+}
+END_TEST
+
 START_TEST (six_n_agrees_for_large_models)
 /* 6 N + 12 l h s per token counts embeddings as if they were multiplied: for llama2-70b (untied) the
  * input embedding V h is 0.4 % of N; that is the difference, exactly (norms: 1.3 M parameters). */
@@ -165,6 +183,7 @@ int main (void) {
   tcase_add_loop_test (tcase, plans_count_what_the_model_counts, 0, (int) ls_model_preset_count ());
   tcase_add_test (tcase, attention_is_this_part_of_a_model);
   tcase_add_test (tcase, resnet_50_is_four_billion_multiply_adds);
+  tcase_add_test (tcase, groups_divide_a_convolution);
   tcase_add_test (tcase, six_n_agrees_for_large_models);
   suite_add_tcase (suite, tcase);
   srunner_run_all (runner, CK_NORMAL);

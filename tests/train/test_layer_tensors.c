@@ -1,10 +1,12 @@
 /* Tensors of layers: what each kernel beside the large products moves, what it keeps for the backward pass, what it holds
  * while it runs, and the FLOPs of products, operation by operation, against counts of tensors made by hand. */
 #include <check.h>
+#include <string.h>
 
 #include "suite.h"
 #include "train/layer/layer_plans.h"
 #include "train/layer/stage.h"
+#include "train/model/flops.h"
 
 #define B 2
 #define SEQ 256
@@ -410,6 +412,8 @@ START_TEST (pictures_in_patches)
   check_tensors (embedding, patches, G_N_ELEMENTS (patches));
   check_tensors (head, classes, G_N_ELEMENTS (classes));
   ck_assert_int_eq (embedding->output_bytes, 2 * rows * 1024);
+  ck_assert_double_eq (embedding->model_flops, (double) PRODUCT (rows, 1024, 768));
+  ck_assert_double_eq (head->model_flops, (double) product);
 }
 END_TEST
 
@@ -472,28 +476,41 @@ START_TEST (sequences_in_parts)
 END_TEST
 
 START_TEST (scores)
-/* Of an unfused core S = a s^2 b scores. Megatron's fused softmax takes up to 16 k tokens (masked_softmax) and holds one
- * matrix of 2 S forward, two backward beside the gradients of queries, keys and values and of the output. Dropout keeps
- * the softmax, its mask and what it dropped: 5 S; without one, 2 S. */
+/* Of an unfused core S = a s^2 b scores. Megatron's fused softmax holds one matrix of 2 S forward, and two backward
+ * beside the gradients of queries, keys and values and of the output. Dropout keeps the softmax, its mask and what it dropped,
+ * 5 S; without one, 2 S. Rows of more than 4096 keys it does not take: the softmax is in fp32, kept (4 S more), held (4 S
+ * more), and so are both matrices backward. A model without biases has no kernel for them. */
 {
-  const gint64 all = (gint64) HEADS * SEQ * SEQ * B, q = 2 * T * HEADS * HEAD_DIM;
-  const gint64 kv = 2 * T * KV_HEADS * HEAD_DIM;
+  const gboolean wide = _i == 2;
+  const gint64 s = wide ? 8192 : SEQ, all = HEADS * s * s * B, tokens = s * B;
+  const gint64 q = 2 * tokens * HEADS * HEAD_DIM, kv = 2 * tokens * KV_HEADS * HEAD_DIM;
   LsTransformer model = small ();
 
   model.dropout = _i == 1;
+  model.max_seq = s;
   g_autoptr (LsWorkload) w =
       workload_of (ls_model_new_transformer ("small", &model), "megatron-2021", 1, 1);
   w->attention = LS_ATTENTION_FUSED_SOFTMAX;
+  w->seq_len = s;
   ck_assert (ls_workload_resolve (w, NULL));
   g_autoptr (LsLayerPlan) plan = ls_layer_block_new (w, gpu (), 0);
   const Tensors rows[] = {
-      {"attention", FALSE, ANY, ANY, (model.dropout ? 5 : 2) * all, 2 * all},
+      {"attention", FALSE, ANY, ANY,
+       (model.dropout ? 5
+        : wide        ? 6
+                      : 2) *
+           all,
+       (wide ? 6 : 2) * all},
       {"context_copy", FALSE, ANY, 2 * q, 0, ANY},
-      {"attention_grad", TRUE, ANY, ANY, 0, 2 * (q + kv) + 2 * 2 * all},
+      {"attention_grad", TRUE, ANY, ANY, 0, 2 * (q + kv) + 2 * (wide ? 4 : 2) * all},
       {"join_qkv_grad", TRUE, ANY, 2 * (q + 2 * kv), 0, ANY},
   };
 
   check_tensors (plan, rows, G_N_ELEMENTS (rows));
+  for (guint i = 0; i < plan->n_forward; i++)
+    ck_assert_ptr_null (strstr (plan->forward[i].name, "bias"));
+  for (guint i = 0; i < plan->n_backward; i++)
+    ck_assert_ptr_null (strstr (plan->backward[i].name, "bias"));
 }
 END_TEST
 
@@ -544,9 +561,9 @@ START_TEST (pictures_in_layers)
 }
 END_TEST
 
-START_TEST (parameters_of_stages_are_the_models)
-/* On one rank a stage holds every parameter of its model once: latent attention, experts with a shared gate, tokens predicted
- * ahead (a map, three norms and a block each). */
+START_TEST (stages_hold_and_run_what_the_model_counts)
+/* On one rank a stage holds every parameter of its model once, and its plans count the FLOPs of its forward pass: latent
+ * attention, experts with a shared gate, tokens predicted ahead (a map, three norms and a block each, and the logits again). */
 {
   LsTransformer models[3] = {small (), small (), small ()};
 
@@ -559,11 +576,16 @@ START_TEST (parameters_of_stages_are_the_models)
   g_autoptr (LsWorkload) w = transformer (models[_i], "megatron-core", 1);
   g_autoptr (LsStage) stage = ls_stage_new (w, 0, gpu ());
   gint64 n = 0;
+  double flops = 0;
 
-  for (guint i = 0; i < stage->n_runs; i++)
-    n += stage->runs[i].count *
-         (stage->runs[i].plan->parameters + stage->runs[i].plan->expert_parameters);
+  for (guint i = 0; i < stage->n_runs; i++) {
+    const LsLayerPlan *plan = stage->runs[i].plan;
+
+    n += stage->runs[i].count * (plan->parameters + plan->expert_parameters);
+    flops += stage->runs[i].count * plan->model_flops;
+  }
   ck_assert_int_eq (n, ls_model_parameters (w->model));
+  ck_assert_double_eq_tol (flops, ls_model_forward_flops (w->model, B, SEQ), 1e-12 * flops);
 }
 END_TEST
 
@@ -578,9 +600,9 @@ static void add_tests (TCase *tcase) {
   tcase_add_test (tcase, pictures_in_patches);
   tcase_add_test (tcase, tokens_predicted_ahead);
   tcase_add_loop_test (tcase, sequences_in_parts, 0, 2);
-  tcase_add_loop_test (tcase, scores, 0, 2);
+  tcase_add_loop_test (tcase, scores, 0, 3);
   tcase_add_test (tcase, pictures_in_layers);
-  tcase_add_loop_test (tcase, parameters_of_stages_are_the_models, 0, 3);
+  tcase_add_loop_test (tcase, stages_hold_and_run_what_the_model_counts, 0, 3);
 }
 
 LS_TEST_MAIN ("layer_tensors", add_tests)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "train/layer/layer_plans.h"
+#include "train/memory/gathered_bytes.h"
 #include "train/memory/memory.h"
 #include "train/memory/memory_walk.h"
 #include "train/pipeline/pipeline.h"
@@ -566,6 +567,55 @@ START_TEST (zero_3_buffers)
 }
 END_TEST
 
+START_TEST (communicators_of_a_rank)
+/* One of all ranks, and one for each axis along which there are several: tensor, context, data (with context), pipeline,
+ * and of experts expert, expert-tensor and expert-data; one more where stage 1 to 3 shards in groups of fewer than all
+ * copies. One rank alone has none. */
+{
+  static const struct {
+    guint tensor, context, data, pipeline, expert, shard_group, communicators;
+  } cases[] = {{1, 1, 1, 1, 0, 0, 0}, {2, 1, 1, 1, 0, 0, 2}, {1, 1, 2, 1, 0, 0, 2},
+               {1, 1, 1, 2, 0, 0, 2}, {1, 2, 1, 1, 0, 0, 3}, {2, 2, 2, 2, 0, 0, 5},
+               {1, 1, 8, 1, 0, 4, 3}, {1, 1, 8, 1, 8, 0, 3}, {1, 1, 8, 1, 4, 0, 4}};
+  const guint ranks = cases[_i].tensor * cases[_i].context * cases[_i].data * cases[_i].pipeline;
+  g_autoptr (LsWorkload) w = ls_workload_new_default (
+      ls_model_new_preset (cases[_i].expert > 0 ? "mixtral-8x7b" : "llama2-7b", NULL), ranks);
+
+  w->layout = ls_layout (cases[_i].tensor, cases[_i].data, cases[_i].pipeline);
+  w->layout.context = cases[_i].context;
+  w->layout.expert = MAX (cases[_i].expert, 1u);
+  w->zero.stage = cases[_i].shard_group > 0 ? 3 : 0;
+  w->zero.shard_group = cases[_i].shard_group;
+  w->global_batch = cases[_i].data * cases[_i].pipeline;
+  ck_assert (ls_workload_resolve (w, NULL));
+  ck_assert_uint_eq (ls_memory_communicators (w), cases[_i].communicators);
+}
+END_TEST
+
+START_TEST (gathered_bytes_by_kind)
+/* 1000 dense parameters, 600 of them in frozen linear maps, and 500 of experts, 400 of them frozen; in bf16, frozen ones in
+ * NVFP4, 9/16 of a byte, which travel as they are stored: (1000 - 600) x 2 + 600 x 9/16, and 100 x 2 + 400 x 9/16. With fp8 products whose
+ * operands are gathered, trained maps, 250 of the dense and all of the experts', travel in a byte. */
+{
+  const LsLayerPlan plan = {.parameters = 300,
+                            .frozen_parameters = 700,
+                            .frozen_map_parameters = 600,
+                            .expert_parameters = 100,
+                            .frozen_expert_parameters = 400,
+                            .narrow_parameters = 250 + 600 + 100 + 400};
+  LsPrecision precision = {.compute = LS_FORMAT_BF16, .frozen = LS_FORMAT_NVFP4};
+  LsGatheredBytes bytes = ls_gathered_bytes (&plan, &precision);
+
+  ck_assert_int_eq (bytes.dense, 2 * 400 + 337);
+  ck_assert_int_eq (bytes.experts, 2 * 100 + 225);
+  precision.narrow.used = precision.narrow.gathered = TRUE;
+  precision.narrow.forward = LS_FORMAT_FP8_E4M3;
+  bytes = ls_gathered_bytes (&plan, &precision);
+  ck_assert_int_eq (bytes.dense, 250 + 2 * 150 + 337);
+  ck_assert_int_eq (bytes.experts, 100 + 225);
+}
+END_TEST
+
 int main (void) {
   Suite *suite = suite_create ("memory");
   TCase *tcase = tcase_create ("memory");
@@ -591,6 +641,8 @@ int main (void) {
   tcase_add_loop_test (tcase, verdict_near_the_limit, 0, 5);
   tcase_add_test (tcase, verdict_when_nothing_helps);
   tcase_add_test (tcase, zero_3_buffers);
+  tcase_add_loop_test (tcase, communicators_of_a_rank, 0, 9);
+  tcase_add_test (tcase, gathered_bytes_by_kind);
   suite_add_tcase (suite, tcase);
   srunner_run_all (runner, CK_NORMAL);
   failed = srunner_ntests_failed (runner);
