@@ -2,6 +2,8 @@
  * given back, two runs agree. */
 #include "harness.h"
 
+#include <string.h>
+
 #include "train/pipeline/pipeline.h"
 
 static const TestLayer layer = {.forward_ps = 10000,
@@ -108,16 +110,61 @@ END_TEST
 START_TEST (slow_input_starves_the_step)
 /* Four micro-batches are ready when a step starts, the first too. The loader goes on when the first forward has used
  * its input, and from then on delivers one per loader time: the step ends t_f + (m - 4) loader + t_f + t_b
- * after its start instead of m (t_f + t_b); the difference is charged to input. Exact. */
+ * after its start instead of m (t_f + t_b); the difference is charged to input. A core decodes a sample in 100 ns x
+ * threads: the samples of a micro-batch take turns, and more threads than the 8 cores of the host are no faster. Exact. */
 {
-  const gint64 m = 10, steps = 4, prefetch = 4, loader_ps = 100000;
+  static const struct {
+    gint64 samples, threads, loader_ps;
+  } cases[] = {{1, 2, 100000}, {3, 2, 300000}, {1, 16, 200000}};
+  const gint64 m = 10, steps = 4, prefetch = 4;
   LsWorkload *workload = test_workload (1, 1, 1, 1, m);
   workload->steps = steps;
-  workload->input = (LsInput){.threads = 2, .cpu_s_per_sample = 200e-9, .prefetch = prefetch};
+  workload->micro_batch = cases[_i].samples;
+  workload->input = (LsInput){.threads = cases[_i].threads,
+                              .cpu_s_per_sample = 100e-9 * (double) cases[_i].threads,
+                              .prefetch = prefetch};
   g_autoptr (TestRun) run = test_run (workload, &layer, &free_net);
   const gint64 compute_ps = layer.forward_ps + layer.backward_ps;
-  const gint64 step_ps = layer.forward_ps + (m - prefetch) * loader_ps + compute_ps;
+  const gint64 step_ps = layer.forward_ps + (m - prefetch) * cases[_i].loader_ps + compute_ps;
   ck_assert_int_eq (test_part_ps (run, 0, LS_PART_INPUT), steps * (step_ps - m * compute_ps));
+}
+END_TEST
+
+START_TEST (slow_storage_starves_the_step)
+/* The same where samples are read, 1 MB each at 1 TB/s: three of a micro-batch take 3 us and the latency, beside which
+ * decoding, 1 ns each, is nothing; what reading is charged goes with the samples of a micro-batch. 1 %. */
+{
+  const gint64 m = 10, steps = 4, prefetch = 4, samples = 1 + 2 * _i;
+  LsWorkload *workload = test_workload (1, 1, 1, 1, m);
+  workload->steps = steps;
+  workload->micro_batch = samples;
+  workload->input = (LsInput){
+      .threads = 1, .cpu_s_per_sample = 1e-9, .bytes_per_sample = 1000000, .prefetch = prefetch};
+  g_autoptr (TestRun) run = test_run (workload, &layer, &net);
+  const gint64 compute_ps = layer.forward_ps + layer.backward_ps;
+  const gint64 read_ps = net.latency_ps + samples * 1000000;
+  const gint64 step_ps = layer.forward_ps + (m - prefetch) * read_ps + compute_ps;
+  const double expected = (double) (steps * (step_ps - m * compute_ps));
+  ck_assert_double_eq_tol ((double) test_part_ps (run, 0, LS_PART_INPUT), expected,
+                           0.01 * expected);
+}
+END_TEST
+
+START_TEST (who_reads_samples)
+/* The first stage, and of a pipeline that enters at both ends (DualPipe) the last too: no other has a loader. */
+{
+  const guint p = 4;
+  LsWorkload *workload = test_workload (1, 1, p, p, 8);
+  test_set_schedule (workload, _i == 0 ? LS_SCHEDULE_1F1B : LS_SCHEDULE_DUALPIPE, 1);
+  workload->input = (LsInput){.threads = 1, .cpu_s_per_sample = 1e-9, .prefetch = 2};
+  g_autoptr (TestRun) run = test_run (workload, &layer, &free_net);
+  for (guint rank = 0; rank < p; rank++) {
+    const LsProgram *program = run->job->kinds[run->job->kind_of_rank[rank]].program;
+    gboolean reads = FALSE;
+    for (guint s = 0; s < ls_program_n_streams (program); s++)
+      reads = reads || strcmp (ls_program_stream_name (program, s), "loader") == 0;
+    ck_assert_int_eq (reads, rank == 0 || (_i == 1 && rank == p - 1));
+  }
 }
 END_TEST
 
@@ -201,7 +248,9 @@ int main (void) {
   tcase_set_timeout (tcase, 300);
   tcase_add_loop_test (tcase, every_combination_runs, 0, 4 * (int) G_N_ELEMENTS (recomputes));
   tcase_add_test (tcase, first_and_last_stage_tie_their_embeddings_without_trouble);
-  tcase_add_test (tcase, slow_input_starves_the_step);
+  tcase_add_loop_test (tcase, slow_input_starves_the_step, 0, 3);
+  tcase_add_loop_test (tcase, slow_storage_starves_the_step, 0, 2);
+  tcase_add_loop_test (tcase, who_reads_samples, 0, 2);
   tcase_add_test (tcase, chain_of_activations);
   tcase_add_test (tcase, blocks_with_kept_inputs);
   tcase_add_test (tcase, program_size_is_constant);

@@ -323,6 +323,51 @@ START_TEST (a_slow_machine_counts_the_same_events)
 }
 END_TEST
 
+/* Time of a rank that is charged to `other`, and of one forward pass of its stage's kernels. */
+static gint64 other_ps (const Run *run, guint rank, gint64 *forward_ps) {
+  const LsStage *stage = run->job->kinds[run->job->kind_of_rank[rank]].stage;
+  gint64 parts_ps[LS_MAX_PARTS];
+
+  *forward_ps = 0;
+  for (guint r = 0; r < stage->n_runs; r++)
+    for (guint i = 0; i < stage->runs[r].plan->n_forward; i++)
+      if (!stage->runs[r].plan->forward[i].is_collective)
+        *forward_ps += stage->runs[r].count * stage->runs[r].plan->forward[i].cost.alone_ps;
+  ls_engine_account (ls_simulation_engine (run->simulation), rank, parts_ps);
+  return parts_ps[LS_PART_OTHER];
+}
+
+START_TEST (evaluation_is_forward_passes)
+/* Every second of four steps ends with 3 batches of m = 4 micro-batches forward through p stages: m + p - 1 passes of the
+ * slowest stage's kernels a batch, that no gradient follows; a faster one waits, where it had waited
+ * for others a little already: 0.1 %, beside the same run without them. */
+{
+  const guint p = (guint) _i + 1;
+  gint64 without[2], with[2], slowest_ps = 0;
+
+  for (guint evaluates = 0; evaluates <= 1; evaluates++) {
+    Run run;
+    LsWorkload *workload = new_workload ("gpt2-small", 1, 1, p);
+
+    workload->steps = 4;
+    if (evaluates)
+      workload->evaluation = (LsPause){.every = 2, .steps = 3, .time_ps = -1};
+    run_new (&run, workload, "dgx-a100", 1);
+    g_autoptr (LsSummary) summary = run_to_end (&run);
+    for (guint rank = 0; rank < p; rank++) {
+      gint64 forward_ps;
+
+      (evaluates ? with : without)[rank] = other_ps (&run, rank, &forward_ps);
+      slowest_ps = MAX (slowest_ps, forward_ps);
+    }
+    run_clear (&run);
+  }
+  for (guint rank = 0; rank < p; rank++)
+    ck_assert_double_eq_tol ((double) (with[rank] - without[rank]) / (double) slowest_ps,
+                             2 * 3 * (4 + p - 1), 1e-3 * 30);
+}
+END_TEST
+
 START_TEST (summary_as_json_and_text)
 /* Every key that applies is there, those that do not are not; the text fits a screen of 24 x 80. */
 {
@@ -379,6 +424,7 @@ int main (void) {
   tcase_add_test (tcase, interrupt_stops_it);
   tcase_add_test (tcase, slices_do_not_matter);
   tcase_add_test (tcase, a_slow_machine_counts_the_same_events);
+  tcase_add_loop_test (tcase, evaluation_is_forward_passes, 0, 2);
   tcase_add_test (tcase, summary_as_json_and_text);
   suite_add_tcase (suite, tcase);
   SRunner *runner = srunner_create (suite);
