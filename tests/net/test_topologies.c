@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "net/ample.h"
 #include "net/route_list.h"
 #include "scenario_text.h"
 
@@ -250,6 +251,71 @@ START_TEST (links_that_are_not_as_their_kind) {
 }
 END_TEST
 
+/* Trunks that all below them together cannot fill are left out of what is shared: those of leaves and of spines of a tree whose
+ * traffic is spread, as far down as nothing is oversubscribed. Where a leaf has less bandwidth up than down both tiers may be
+ * full, where a spine has, its own; with a route per flow, a link of its own each, or one that is not as its kind, any. */
+START_TEST (trunks_that_nobody_can_fill) {
+#define TREE(keys)                                                                              \
+  "cluster: {nodes: 32, node: " NODE (1, 1) ", fabric: {leaf_radix: 4, tiers: 3, spine_radix: " \
+                                            "16" keys "}}"
+  static const struct {
+    const char *text;
+    gboolean leaves, spines;
+  } rows[] = {
+      {TREE (""), TRUE, TRUE},
+      {TREE (", spine_oversubscription: 3"), TRUE, FALSE},
+      {TREE (", oversubscription: 3"), FALSE, FALSE},
+      {TREE (", oversubscription: 3, spine_oversubscription: 3"), FALSE, FALSE},
+      {TREE (", routing: ecmp"), FALSE, FALSE},
+      {"cluster: {nodes: 32, node: " NODE (1, 1) ", fabric: {leaf_radix: 4, tiers: 3, spine_radix: "
+                                                 "16}, links: {slow: {target: \"main[3]/nic0\", "
+                                                 "rate: 50 %}}}",
+       FALSE, FALSE},
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
+    Built built = build (rows[i].text);
+    guint n[2] = {0, 0};
+    for (guint r = 0; r < ls_topology_n_resources (built.topology); r++) {
+      g_autofree char *name = ls_topology_resource_name (built.topology, r);
+      const gboolean spine = strstr (name, "core") != NULL;
+      const gboolean trunk = ls_topology_resource (built.topology, r)->kind == LS_RESOURCE_TRUNK;
+      ck_assert_msg (ls_topology_is_ample (built.topology, r) ==
+                         (trunk && (spine ? rows[i].spines : rows[i].leaves)),
+                     "%s: %s", rows[i].text, name);
+      n[spine] += trunk ? 1 : 0;
+    }
+    ck_assert_msg (n[0] > 0 && n[1] > 0, "%s: %u and %u trunks", rows[i].text, n[0], n[1]);
+    finish (&built);
+  }
+#undef TREE
+}
+END_TEST
+
+/* Two nodes may stand for each other in a tree as far as their leaf and their pod are told apart: four of a leaf, two leaves of
+ * a pod here; on one switch all stand alike. Links of their own, or one that is not as its kind, tell more. */
+START_TEST (where_nodes_stand) {
+  LsStand stand, first;
+  Built tree = build ("cluster: {nodes: 32, node: " NODE (
+      1, 1) ", fabric: {leaf_radix: 8, tiers: 3, spine_radix: 4}}");
+  Built one = build ("cluster: {nodes: 8, node: " NODE (1, 1) ", fabric: {kind: single-switch}}");
+  Built slow = build ("cluster: {nodes: 8, node: " NODE (
+      1,
+      1) ", fabric: {kind: single-switch}, links: {slow: {target: \"main[3]/nic0\", rate: 50 %}}}");
+  for (guint node = 0; node < 32; node++) {
+    ck_assert (ls_topology_stand (tree.topology, node, &stand));
+    ck_assert_uint_eq (stand.block, node / 4);
+    ck_assert_uint_eq (stand.pod, node / 8);
+  }
+  ck_assert (ls_topology_stand (one.topology, 0, &first));
+  ck_assert (ls_topology_stand (one.topology, 7, &stand));
+  ck_assert (stand.block == first.block && stand.pod == first.pod);
+  ck_assert (!ls_topology_stand (slow.topology, 0, &stand));
+  finish (&tree);
+  finish (&one);
+  finish (&slow);
+}
+END_TEST
+
 /* Rails: a flow to another rail changes inside the sending node, and no trunk is used under one leaf per
  * rail; with rail_only every pair is reached that way. */
 START_TEST (rails_are_changed_inside) {
@@ -348,6 +414,8 @@ int main (void) {
   tcase_add_test (tests, stages_carry_all);
   tcase_add_test (tests, order_does_not_matter);
   tcase_add_test (tests, links_that_are_not_as_their_kind);
+  tcase_add_test (tests, trunks_that_nobody_can_fill);
+  tcase_add_test (tests, where_nodes_stand);
   tcase_add_test (tests, rails_are_changed_inside);
   tcase_add_test (tests, routes_by_hand_and_by_hash);
   tcase_add_test (tests, torus_of_chips);

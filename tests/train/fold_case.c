@@ -7,22 +7,30 @@
 #include "train/run/summary.h"
 
 static LsCluster *new_cluster (const FoldCase *test) {
-  const LsFabricSpec fabric = {.name = (char *) "compute",
-                               .kind = test->kind,
-                               .routing = test->routing,
-                               .hop_latency_ps = 500000,
-                               .rails = MAX (test->rails, 1u),
-                               .leaf_radix = test->leaf_radix > 0 ? test->leaf_radix : 64,
-                               .oversubscription =
-                                   test->oversubscription > 0 ? test->oversubscription : 1,
-                               .hop_ps = -1};
+  const LsFabricSpec fabric = {
+      .name = (char *) "compute",
+      .kind = test->kind,
+      .routing = test->routing,
+      .hop_latency_ps = 500000,
+      .rails = MAX (test->rails, 1u),
+      .leaf_radix = test->leaf_radix > 0 ? test->leaf_radix : 64,
+      .oversubscription = test->oversubscription > 0 ? test->oversubscription : 1,
+      .spine_oversubscription = test->spine_oversubscription > 0 ? test->spine_oversubscription : 1,
+      .tiers = test->tiers,
+      .spine_radix = test->spine_radix,
+      .hop_ps = -1};
   const LsStorageSpec storage = {
       .present = TRUE, .read_bytes_per_s = 2e9, .write_bytes_per_s = 1e9, .latency_ps = 1000000000};
   LsNodeGroup group = {.name = (char *) "main", .nodes = test->nodes};
   ls_node_spec_from_preset (&group.node, ls_node_find (test->preset, NULL));
   if (test->gpus > 0)
     group.node.gpus = test->gpus;
-  return ls_cluster_new_from (&group, 1, &fabric, 1, test->input ? &storage : NULL);
+  LsCluster *cluster = ls_cluster_new_from (&group, 1, &fabric, 1, test->input ? &storage : NULL);
+  if (test->slow != NULL)
+    ls_cluster_add_override (
+        cluster,
+        &(LsLinkOverride){.name = (char *) "slow", .target = (char *) test->slow, .share = 0.5});
+  return cluster;
 }
 
 /* The n-th permutation of the usual order. */

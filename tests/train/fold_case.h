@@ -11,7 +11,9 @@ typedef struct {
   LsFabricKind kind;
   LsRouting routing;
   guint rails, leaf_radix;
-  double oversubscription;
+  double oversubscription, spine_oversubscription; /* of leaves, and of spines below a core; 0: 1 */
+  guint tiers, spine_radix;                        /* 0: as few tiers, as many ports as needed */
+  const char *slow;                                /* link at half its rate; NULL: none */
   guint tensor, data, pipeline;
   guint context; /* 0: 1 */
   LsContextKind context_kind;

@@ -105,6 +105,25 @@ START_TEST (offload_folds_exactly) {
 }
 END_TEST
 
+/* Trunks that must not be left out of the classes: below a core with too little, though leaves have enough; and a link
+ * of one node that is slower than the others'. */
+START_TEST (bottlenecks_anywhere_fold_exactly) {
+  static const struct {
+    double spines;
+    const char *slow;
+  } cases[] = {{1, NULL}, {4, NULL}, {1, "main[1]/nic0"}, {4, "main[5]/nic3"}};
+  FoldCase test = CASE ("dgx-h100", 8, FAT_TREE, SPRAY, 8, 4, 1, 2, 32, 1, 1, FALSE, -1);
+
+  test.tiers = 3;
+  test.spine_radix = 4;
+  test.spine_oversubscription = cases[_i].spines;
+  test.slow = cases[_i].slow;
+  FoldResult result = compare (&test);
+  ck_assert_uint_gt (result.ranks, 0);
+  ck_assert_ptr_null (result.why);
+}
+END_TEST
+
 /* On one switch the ranks of a stage are alike. A straggler makes four classes of each stage: the one whose
  * coordinates but the stage are the straggler's, the others of that data rank, the others of that tensor rank, and
  * the rest; pipelines carry that from stage to stage, and nothing splits further. */
@@ -125,6 +144,7 @@ static void add_tests (TCase *tcase) {
   tcase_add_test (tcase, random_scenarios_fold_exactly);
   tcase_add_loop_test (tcase, varied_scenarios_fold_exactly, 0, G_N_ELEMENTS (varied));
   tcase_add_loop_test (tcase, offload_folds_exactly, 0, 4);
+  tcase_add_loop_test (tcase, bottlenecks_anywhere_fold_exactly, 0, 4);
   tcase_add_test (tcase, a_straggler_splits_what_it_touches);
 }
 
