@@ -232,6 +232,28 @@ START_TEST (auto_is_the_fastest) {
 }
 END_TEST
 
+/* Bus bandwidth over what a size and a time give: 2 (n - 1) / n for all-reduce, (n - 1) / n where a rank has its own part of the
+ * size already, 1 for what passes through every link whole. source: nccl-tests, doc/PERFORMANCE.md. */
+START_TEST (bus_factors) {
+  static const struct {
+    LsCollectiveOp op;
+    double of_two, of_eight;
+  } rows[] = {{LS_COLLECTIVE_ALL_REDUCE, 1, 1.75},
+              {LS_COLLECTIVE_ALL_GATHER, 0.5, 0.875},
+              {LS_COLLECTIVE_REDUCE_SCATTER, 0.5, 0.875},
+              {LS_COLLECTIVE_ALL_TO_ALL, 0.5, 0.875},
+              {LS_COLLECTIVE_GATHER, 0.5, 0.875},
+              {LS_COLLECTIVE_SCATTER, 0.5, 0.875},
+              {LS_COLLECTIVE_BROADCAST, 1, 1},
+              {LS_COLLECTIVE_REDUCE, 1, 1},
+              {LS_COLLECTIVE_SEND_RECV, 1, 1}};
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
+    ck_assert_double_eq (ls_collective_bus_factor (rows[i].op, 2), rows[i].of_two);
+    ck_assert_double_eq (ls_collective_bus_factor (rows[i].op, 8), rows[i].of_eight);
+  }
+}
+END_TEST
+
 int main (void) {
   Suite *suite = suite_create ("net closed forms");
   TCase *tests = tcase_create ("closed forms");
@@ -244,6 +266,7 @@ int main (void) {
   tcase_add_test (tests, in_network_all_reduce);
   tcase_add_test (tests, nothing_is_free);
   tcase_add_test (tests, auto_is_the_fastest);
+  tcase_add_test (tests, bus_factors);
   suite_add_tcase (suite, tests);
   SRunner *runner = srunner_create (suite);
   srunner_run_all (runner, CK_ENV);

@@ -86,6 +86,7 @@ START_TEST (breakdown_sums_to_the_step)
     ck_assert_double_eq_tol (sum / summary->step_time_s, 1, 1e-12);
     ck_assert_uint_eq (summary->steps, 3);
     ck_assert_uint_eq (summary->gpus, 8);
+    ck_assert_uint_eq (summary->gpus_idle, 0);
     ck_assert_double_gt (summary->parts_s[LS_PART_COMPUTE], 0);
     ck_assert_double_gt (summary->parts_s[LS_PART_PIPELINE_BUBBLE], 0);
     run_clear (&run);
@@ -354,6 +355,12 @@ START_TEST (evaluation_is_forward_passes)
       workload->evaluation = (LsPause){.every = 2, .steps = 3, .time_ps = -1};
     run_new (&run, workload, "dgx-a100", 1);
     g_autoptr (LsSummary) summary = run_to_end (&run);
+    /* Of two short steps and two long ones half do not exceed the short time; the mean is between. */
+    ck_assert_double_le (summary->step_time_p50_s, summary->step_time_s * (1 + 1e-9));
+    if (evaluates) {
+      ck_assert_double_lt (summary->step_time_p50_s, summary->step_time_s);
+      ck_assert_double_gt (summary->step_time_p99_s, summary->step_time_s);
+    }
     for (guint rank = 0; rank < p; rank++) {
       gint64 forward_ps;
 

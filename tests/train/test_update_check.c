@@ -61,6 +61,12 @@ static const struct {
     {12, R (DROP, 1, -1, -1, 3, .t_ps = 5), "not on its way"}, /* of a local step */
     {12, R (AVERAGE, -1, -1, 1, -1, .t_ps = 6), "a version that has been"},
     {13, R (PAIR_AVERAGE, 0, -1, -1, -1, .t_ps = 6, .peer = 0), "no two workers"},
+    {13, R (PAIR_AVERAGE, 0, -1, -1, -1, .t_ps = 6, .peer = 2), "names a worker or shard"},
+    {13, R (PAIR_AVERAGE, 0, -1, -1, -1, .t_ps = 6, .peer = -1), "no two workers"},
+    {16, R (ELASTIC, 1, 0, 10, -1, .t_ps = 8), "a version that has been"}, /* of this shard */
+    {17, R (ELASTIC, 0, 0, 10, -1, .t_ps = 9), "a version that has been"}, /* of the other */
+    {8, R (APPLY, 0, 0, 1, 0, .t_ps = 4), "not on its way"},               /* closed before */
+    {8, R (APPLY, 1, 1, 2, 1, .t_ps = 4), "not on its way"},
 };
 
 START_TEST (a_good_log_passes) {

@@ -182,6 +182,29 @@ START_TEST (sharded_servers_give_torn_reads) {
 }
 END_TEST
 
+/* Averages without a server. Of four replicas a ring sends 2 (n - 1) / n per worker at 10 GB/s, behind each step of 1 s: gradients
+ * of 4 GB take 0.6 s, models of 2 GB 0.3 s, and 2 (n - 1) times that is sent in all. Two replicas that swap models: 0.2 s, both
+ * ways at once, and 4 GB. */
+START_TEST (averages_take_their_transfers) {
+  static const struct {
+    const char *update, *workers;
+    double step_s, sent_bytes;
+  } cases[] = {{"{policy: local-sgd, local_steps: 1}", "4", 1.3, 2 * 3 * 2e9},
+               {"{policy: sync}", "4", 1.6, 2 * 3 * 4e9},
+               {"{policy: gossip}", "2", 1.2, 2 * 2e9}};
+  Fixture f = {0};
+  g_autofree char *text = g_strconcat (
+      CLUSTER TIMED "1 G}, precision: {compute: bf16, parameters: bf16, communication: fp32}, "
+                    "parallel: {data: ",
+      cases[_i].workers, "}, update: ", cases[_i].update, ", stop: {updates: 10}}\n", NULL);
+
+  run_text (&f, text, NULL, NULL);
+  ck_assert_double_eq_tol ((double) f.totals.end_ps / 1e12, 10 * cases[_i].step_s, 1e-6);
+  ck_assert_double_eq_tol (ls_update_run_sent_bytes (f.run), 10 * cases[_i].sent_bytes, 1);
+  clear (&f);
+}
+END_TEST
+
 /* Every policy that a transformer can run under: the books close (asserted in the run). */
 START_TEST (replicas_run_programs) {
   const char *policies[] = {"{policy: async, servers: \"main[0]\"}",
@@ -215,6 +238,7 @@ static void add (TCase *tcase) {
   tcase_add_test (tcase, one_worker_has_the_port_alone);
   tcase_add_test (tcase, an_answer_with_the_model_keeps_the_law);
   tcase_add_test (tcase, sharded_servers_give_torn_reads);
+  tcase_add_loop_test (tcase, averages_take_their_transfers, 0, 3);
   tcase_add_test (tcase, replicas_run_programs);
 }
 
