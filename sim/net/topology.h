@@ -148,5 +148,5 @@ double ls_nic_set_efficiency (const LsCluster *cluster, const LsNodeSpec *node,
 /* What one half of the nodes on a fabric can send to the other at once, by position: the first half
  * to the second, in bytes per second of payload; *sent: what their adapters alone would. */
 double ls_topology_bisection (const LsTopology *topology, guint fabric, double *sent);
-/* Text of a route: see describe_route.c (transfer full). */
+/* Text of a route (transfer full). */
 char *ls_topology_describe_route (const LsTopology *topology, guint gpu_a, guint gpu_b);

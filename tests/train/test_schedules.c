@@ -2,7 +2,7 @@
  * schedules are in test_pipelines.c. */
 #include "harness.h"
 
-#include "train/program/schedule.h"
+#include "train/pipeline/pipeline.h"
 
 /* Two layers per stage; times of one stage's forward and backward of one micro-batch. */
 #define FORWARD_PS 14000
@@ -31,7 +31,7 @@ START_TEST (bubble_is_p_minus_1_times_forward_and_backward)
  * m (t_f + t_b). Narayanan et al., Megatron-LM (SC21), section 2.2, for GPipe and for 1F1B alike.
  * Integer arithmetic: exact. */
 {
-  const LsScheduleKind kind = ls_pipeline_schedule_get ((guint) _i)->kind;
+  const LsScheduleKind kind = (LsScheduleKind) _i;
 
   for (guint i = 0; i < G_N_ELEMENTS (stages); i++)
     for (guint k = 0; k < G_N_ELEMENTS (microbatches); k++) {
@@ -44,7 +44,7 @@ START_TEST (bubble_is_p_minus_1_times_forward_and_backward)
         ck_assert_msg (test_part_ps (run, rank, LS_PART_PIPELINE_BUBBLE) ==
                            steps * (p - 1) * (FORWARD_PS + BACKWARD_PS),
                        "%s, p %u, m %d, stage %u: bubble %" G_GINT64_FORMAT " ps",
-                       ls_pipeline_schedule_get ((guint) _i)->name, p, (int) m, rank,
+                       ls_schedule_name (kind), p, (int) m, rank,
                        test_part_ps (run, rank, LS_PART_PIPELINE_BUBBLE));
       }
     }

@@ -83,7 +83,7 @@ LsProgram *ls_rank_program_new (const LsProgramSpec *spec, LsTables *tables, con
   ls_gather_begin_step (builder);
   ls_gather_forward_begin_step (builder);
   ls_input_write (builder);
-  ls_pipeline_schedule_of (workload)->build (builder);
+  ls_schedule_build (builder);
   ls_input_finish (builder);
   ls_reduce_finish (builder);
   ls_optimizer_write (builder);

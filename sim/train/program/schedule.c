@@ -1,4 +1,4 @@
-/* What pipeline schedules share: sections, messages, the registry. See schedule.h. */
+/* What pipeline schedules share: sections and messages. See schedule.h. */
 #include "train/program/schedule.h"
 
 #include "base/assert.h"
@@ -9,46 +9,19 @@
 #include "train/program/layer_program.h"
 #include "train/program/reduce_program.h"
 
-/* Schedules whose programs are written from a list of actions. */
-#define OF_ACTIONS(id, word, text) \
-  { .kind = LS_SCHEDULE_##id, .name = word, .summary = text, .build = ls_actions_build }
-static const LsPipelineSchedule paired =
-    OF_ACTIONS (1F1B, "1f1b", "a forward beside the backward of the micro-batch before it");
-static const LsPipelineSchedule interleaved = OF_ACTIONS (
-    INTERLEAVED, "interleaved-1f1b", "1F1B over several stages per device: a bubble 1/v as long");
-static const LsPipelineSchedule zb_h1 =
-    OF_ACTIONS (ZB_H1, "zb-h1", "weight gradients fill bubbles, with the memory of 1F1B");
-static const LsPipelineSchedule zb_h2 =
-    OF_ACTIONS (ZB_H2, "zb-h2", "weight gradients fill all bubbles, with twice that memory");
-static const LsPipelineSchedule zb_v =
-    OF_ACTIONS (ZB_V, "zb-v", "two stages per device, there and back: no bubbles, 1F1B's memory");
-static const LsPipelineSchedule dualpipe =
-    OF_ACTIONS (DUALPIPE, "dualpipe", "two copies of the model, fed from both ends");
-static const LsPipelineSchedule dualpipev =
-    OF_ACTIONS (DUALPIPEV, "dualpipev", "DualPipe folded: one copy on half the devices");
-
-static const LsPipelineSchedule *const schedules[LS_N_SCHEDULES] = {
-    [LS_SCHEDULE_GPIPE] = &ls_pipeline_schedule_gpipe,
-    [LS_SCHEDULE_1F1B] = &ls_pipeline_schedule_1f1b,
-    [LS_SCHEDULE_INTERLEAVED] = &interleaved,
-    [LS_SCHEDULE_ZB_H1] = &zb_h1,
-    [LS_SCHEDULE_ZB_H2] = &zb_h2,
-    [LS_SCHEDULE_ZB_V] = &zb_v,
-    [LS_SCHEDULE_DUALPIPE] = &dualpipe,
-    [LS_SCHEDULE_DUALPIPEV] = &dualpipev,
-};
-
-const LsPipelineSchedule *ls_pipeline_schedule_get (guint i) {
-  LS_REQUIRE (i < G_N_ELEMENTS (schedules), "schedule %u", i);
-  return schedules[i];
-}
-
-const LsPipelineSchedule *ls_pipeline_schedule_of (const LsWorkload *workload) {
+void ls_schedule_build (LsBuilder *builder) {
+  const LsWorkload *workload = builder->spec->workload;
+  const gboolean alone = workload->layout.pipeline == 1;
   /* A single stage accumulates gradients: one forward, one backward, so that the activations of one
    * micro-batch are live; of two, where they run in pairs. */
-  if (workload->layout.pipeline > 1)
-    return schedules[workload->schedule];
-  return ls_workload_pipeline_size (workload).paired ? &paired : &ls_pipeline_schedule_1f1b;
+  const LsScheduleKind kind = alone ? LS_SCHEDULE_1F1B : workload->schedule;
+
+  if (kind == LS_SCHEDULE_GPIPE)
+    ls_schedule_build_gpipe (builder);
+  else if (kind == LS_SCHEDULE_1F1B && !(alone && ls_workload_pipeline_size (workload).paired))
+    ls_schedule_build_1f1b (builder);
+  else
+    ls_actions_build (builder);
 }
 
 gboolean ls_builder_has_next (const LsBuilder *builder) {

@@ -10,26 +10,17 @@
  *             (SC21), section 2.2.
  * Invariants: the n-th message that a stage sends to a neighbour is the n-th that the neighbour
  *             expects, for any number of stages and micro-batches.
- *
- * Ownership: records are static.
  */
 #pragma once
 
 #include "train/program/builder.h"
 
-typedef struct {
-  LsScheduleKind kind;
-  const char *name;    /* as in scenario files */
-  const char *summary; /* one line for help */
-  /* Writes one step's forwards, backwards and messages; at loop depth 1. */
-  void (*build) (LsBuilder *builder);
-} LsPipelineSchedule;
-
-extern const LsPipelineSchedule ls_pipeline_schedule_gpipe, ls_pipeline_schedule_1f1b;
-
-const LsPipelineSchedule *ls_pipeline_schedule_get (guint i);
-/* The schedule that the workload's stages really follow: on a single stage they are all the same. */
-const LsPipelineSchedule *ls_pipeline_schedule_of (const LsWorkload *workload);
+/* Writes one step's forwards, backwards and messages, at loop depth 1, in the order that the workload's stages really
+ * follow: a single one follows 1F1B, or runs in pairs. */
+void ls_schedule_build (LsBuilder *builder);
+/* Of these two kinds. */
+void ls_schedule_build_gpipe (LsBuilder *builder);
+void ls_schedule_build_1f1b (LsBuilder *builder);
 
 /* First and last compute operation of one forward or backward inside the loop over micro-batches. */
 typedef struct {

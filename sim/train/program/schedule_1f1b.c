@@ -135,7 +135,7 @@ static void add_previous (Plan *plan) {
   ls_builder_wait (plan->builder, last);
 }
 
-static void build (LsBuilder *builder) {
+void ls_schedule_build_1f1b (LsBuilder *builder) {
   const LsWorkload *workload = builder->spec->workload;
   gint64 m = workload->microbatches;
   gint64 w = MIN ((gint64) workload->layout.pipeline - 1 - builder->spec->index, m);
@@ -147,10 +147,3 @@ static void build (LsBuilder *builder) {
   if (ls_builder_has_previous (builder))
     add_previous (&plan);
 }
-
-const LsPipelineSchedule ls_pipeline_schedule_1f1b = {
-    .kind = LS_SCHEDULE_1F1B,
-    .name = "1f1b",
-    .summary = "one forward, one backward after a warm-up: activations of at most p micro-batches",
-    .build = build,
-};

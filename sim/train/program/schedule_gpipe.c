@@ -35,7 +35,7 @@ static LsMark add_sends (LsBuilder *builder, LsMessage message, gint64 m, gint64
   return mark;
 }
 
-static void build (LsBuilder *builder) {
+void ls_schedule_build_gpipe (LsBuilder *builder) {
   gint64 m = builder->spec->workload->microbatches;
 
   ls_builder_open (builder, m);
@@ -54,10 +54,3 @@ static void build (LsBuilder *builder) {
     add_receives (builder, LS_RECV_BACKWARD, m, m - 1, -1, backward);
   }
 }
-
-const LsPipelineSchedule ls_pipeline_schedule_gpipe = {
-    .kind = LS_SCHEDULE_GPIPE,
-    .name = "gpipe",
-    .summary = "all forwards, then all backwards: activations of every micro-batch at once",
-    .build = build,
-};
