@@ -165,12 +165,12 @@ static void add_resources (LsFold *fold, LsEngine *engine) {
     guint32 r = g_array_index (list, guint32, i);
     if (engine_number (fold, r) != LS_FOLD_NONE)
       continue;
-    const LsNetResource *resource = ls_net_resource (fold->net, r);
-    if (resource->kind == LS_RESOURCE_HOST_MEMORY || resource->kind == LS_RESOURCE_HBM)
+    if (ls_fold_is_memory (fold, r)) {
       add_device (fold, engine, r - 1, "memory ", r);
-    else {
+    } else {
       g_autofree char *name = g_strdup_printf ("resource %u", r);
-      set_number (fold, r, ls_engine_add_resource (engine, name, resource->per_s));
+      set_number (fold, r,
+                  ls_engine_add_resource (engine, name, ls_net_resource (fold->net, r)->per_s));
     }
   }
 }
@@ -181,6 +181,16 @@ static gint64 likeness (const LsFold *fold, guint32 r) {
                                      (guint64) ls_fold_capacity (fold, r));
 }
 
+/* A resource that holds transfers as `r` would, of which they may use half where it is the memory of a device. */
+static guint add_like (const LsFold *fold, LsEngine *engine, guint32 r) {
+  g_autofree char *name = g_strdup_printf ("stand-in %u", r);
+  const double per_s = ls_net_resource (fold->net, r)->per_s;
+
+  return ls_fold_is_memory (fold, r)
+             ? ls_engine_device_memory (engine, ls_engine_add_device (engine, name, per_s))
+             : ls_engine_add_resource (engine, name, per_s);
+}
+
 static void add_stand_in (LsFold *fold, LsEngine *engine, LsFoldSpot spot) {
   const LsFoldResource *known = ls_fold_known (fold, spot);
   const guint32 r = ls_fold_number (fold, spot);
@@ -189,8 +199,7 @@ static void add_stand_in (LsFold *fold, LsEngine *engine, LsFoldSpot spot) {
   if (!known->used || known->ample || ls_fold_vertex (fold, spot) != LS_FOLD_NONE ||
       known->owner != LS_FOLD_NONE || g_hash_table_contains (fold->stand_ins, &like))
     return;
-  g_autofree char *name = g_strdup_printf ("stand-in %u", r);
-  guint number = ls_engine_add_resource (engine, name, ls_net_resource (fold->net, r)->per_s);
+  const guint number = add_like (fold, engine, r);
   set_name (fold, r, number);
   g_hash_table_insert (fold->stand_ins, g_memdup2 (&like, sizeof like), GUINT_TO_POINTER (number));
 }

@@ -34,13 +34,14 @@ struct LsFoldStates {
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-static gboolean is_memory (const LsNetResource *resource) {
-  return resource->kind == LS_RESOURCE_HBM || resource->kind == LS_RESOURCE_HOST_MEMORY;
+gboolean ls_fold_is_memory (const LsFold *fold, guint32 resource) {
+  const LsResourceKind kind = ls_net_resource (fold->net, resource)->kind;
+  return kind == LS_RESOURCE_HBM || kind == LS_RESOURCE_HOST_MEMORY;
 }
 
 gint64 ls_fold_capacity (const LsFold *fold, guint32 resource) {
-  const LsNetResource *known = ls_net_resource (fold->net, resource);
-  return ls_rate_from_per_s (known->per_s) / (is_memory (known) ? 2 : 1);
+  return ls_rate_from_per_s (ls_net_resource (fold->net, resource)->per_s) /
+         (ls_fold_is_memory (fold, resource) ? 2 : 1);
 }
 
 /* Resources of its GPUs. */

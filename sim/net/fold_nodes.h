@@ -58,6 +58,9 @@ void ls_fold_use_node (LsFold *fold, guint32 node, guint32 footprint);
 void ls_fold_use_shared (LsFold *fold, const LsFoldTouch *touch);
 void ls_fold_end_nodes (LsFold *fold);
 void ls_fold_clear_nodes (LsFold *fold);
+/* The memory of a device, of which transfers use half at most (engine.h)? */
+gboolean ls_fold_is_memory (const LsFold *fold, guint32 resource);
+/* For transfers. */
 gint64 ls_fold_capacity (const LsFold *fold, guint32 resource);
 LsFoldSpot ls_fold_spot (const LsFold *fold, guint32 resource);
 guint32 ls_fold_number (const LsFold *fold, LsFoldSpot spot);

@@ -260,7 +260,8 @@ static guint pick (LsRandom *random, const guint *from, guint n) {
         sizeof ((const guint[]){__VA_ARGS__}) / sizeof (guint))
 
 FoldCase fold_random (guint64 seed) {
-  static const char *const presets[] = {"dgx-h100", "dgx-a100", "dgx-1-v100"};
+  static const char *const presets[] = {"dgx-h100",     "dgx-a100",    "dgx-1-v100",
+                                        "pcie-8x-h100", "mi300x-node", "cloud-8x-l40s"};
   LsRandom random;
   ls_random_init (&random, seed, "fold", 0);
   FoldCase test = {

@@ -68,6 +68,10 @@ static const FoldCase varied[] = {
     /* hosts and storage that ranks share */
     CASE ("dgx-h100", 2, SINGLE_SWITCH, SPRAY, 1, 64, 1, 2, 8, 1, 1, TRUE, -1),
     CASE ("dgx-a100", 4, FAT_TREE, SPRAY, 8, 4, 1, 8, 2, 2, 2, TRUE, -1),
+    /* memory of the host, of which transfers use half: in nothing's way, it still holds a ring down */
+    CASE ("pcie-workstation", 1, SINGLE_SWITCH, SPRAY, 1, 64, 1, 1, 4, 1, 0, FALSE, -1),
+    CASE ("cloud-8x-l40s", 2, SINGLE_SWITCH, SPRAY, 1, 64, 1, 8, 2, 1, 1, FALSE, -1),
+    CASE ("pcie-8x-h100", 2, SINGLE_SWITCH, SPRAY, 1, 64, 1, 4, 2, 2, 3, FALSE, -1),
     /* a straggler in each kind of place */
     CASE ("dgx-h100", 4, SINGLE_SWITCH, SPRAY, 1, 64, 1, 8, 4, 1, 0, FALSE, 0),
     CASE ("dgx-h100", 4, SINGLE_SWITCH, SPRAY, 1, 64, 1, 8, 2, 2, 3, FALSE, 13),
