@@ -548,10 +548,9 @@ START_TEST (activations_in_flight)
       const LsStage *stage = ls_job_kind (run->job, rank)->stage;
       LsMemoryWalk walks[3];
       for (guint part = 0; part < ls_workload_n_parts (run->workload); part++)
-        ls_memory_walk (stage->n_parts > 0 ? stage->parts[part] : stage, &run->workload->recompute,
-                        NULL, &walks[part]);
+        ls_memory_walk (ls_stage_part (stage, part), &run->workload->recompute, NULL, &walks[part]);
       ck_assert_int_eq (test_peak_activations (run, rank), 100 * in_flight (kind, p, v, m, rank));
-      ck_assert_int_eq (ls_memory_actions (run->workload, rank, walks).bytes,
+      ck_assert_int_eq (ls_memory_actions (run->workload, rank, walks, NULL).bytes,
                         test_peak_activations (run, rank));
       ck_assert_int_eq (ls_engine_memory_now (run->engine, rank, LS_MEMORY_ACTIVATIONS), 0);
     }
@@ -581,9 +580,8 @@ START_TEST (what_is_put_off_counts)
       const LsStage *stage = ls_job_kind (run->job, rank)->stage;
       LsMemoryWalk walks[2];
       for (guint part = 0; part < ls_workload_n_parts (workload); part++)
-        ls_memory_walk (stage->n_parts > 0 ? stage->parts[part] : stage, &workload->recompute, NULL,
-                        &walks[part]);
-      ck_assert_int_eq (ls_memory_actions (workload, rank, walks).bytes,
+        ls_memory_walk (ls_stage_part (stage, part), &workload->recompute, NULL, &walks[part]);
+      ck_assert_int_eq (ls_memory_actions (workload, rank, walks, NULL).bytes,
                         test_peak_activations (run, rank));
     }
   }

@@ -249,6 +249,10 @@ LsKernelCost ls_stage_update (const LsStage *stage, const LsWorkload *workload,
       workload->precision.parameters, ls_workload_optimizer_traffic (workload), launches);
 }
 
+const LsStage *ls_stage_part (const LsStage *stage, guint part) {
+  return stage->n_parts > 0 ? stage->parts[part] : stage;
+}
+
 void ls_stage_free (LsStage *stage) {
   if (stage == NULL)
     return;

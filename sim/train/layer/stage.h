@@ -49,6 +49,8 @@ struct LsStage {
 LsStage *ls_stage_new (const LsWorkload *workload, guint device, const LsAccelerator *accelerator);
 /* A device's stage from its parts (takes the array and what is in it). */
 LsStage *ls_stage_new_of_parts (const LsWorkload *workload, LsStage **parts, guint n_parts);
+/* The stage of the model that a part of a device is. */
+const LsStage *ls_stage_part (const LsStage *stage, guint part);
 /* The optimizer's update of what a rank owns of it, on its device. */
 LsKernelCost ls_stage_update (const LsStage *stage, const LsWorkload *workload,
                               const LsDevice *device);

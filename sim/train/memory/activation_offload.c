@@ -23,11 +23,11 @@ gint64 ls_activations_host_bytes (const LsWorkload *workload, guint device, cons
   g_autofree LsMemoryWalk *walks = g_new0 (LsMemoryWalk, n);
 
   for (guint part = 0; part < n; part++) {
-    const gint64 bytes = stored_bytes (stage->n_parts > 0 ? stage->parts[part] : stage, workload);
+    const gint64 bytes = stored_bytes (ls_stage_part (stage, part), workload);
     const LsMemoryPeak peak = {.bytes = bytes};
 
     walks[part] = (LsMemoryWalk){
         .kept = bytes, .forward = peak, .backward = peak, .input = peak, .peak = bytes};
   }
-  return ls_memory_actions (workload, device, walks).bytes;
+  return ls_memory_actions (workload, device, walks, NULL).bytes;
 }

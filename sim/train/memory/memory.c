@@ -140,8 +140,8 @@ static LsMemoryBuffers buffers_of (const LsWorkload *workload, const LsStage *st
   if (zero->stage == 3) {
     if (ls_workload_gathers (workload))
       buffers.gathers = &workload->precision;
-    buffers.goes_on = workload->microbatches > 1;
     buffers.gathered_layers = ls_gather_depth (workload, stage);
+    buffers.gathers_apart = workload->software->zero_per_matrix;
   }
   return buffers;
 }
@@ -239,19 +239,15 @@ gint64 ls_memory_placeholders (const LsWorkload *workload, const LsStage *stage)
          ls_deepspeed_narrow_gradients (workload, stage->parameters + stage->expert_parameters);
 }
 
-/* The stage that a part of a device is. */
-static const LsStage *part_of (const LsStage *stage, guint part) {
-  return stage->n_parts > 0 ? stage->parts[part] : stage;
-}
-
 static LsMemoryPeak peak_of (const LsWorkload *workload, guint device, const LsStage *stage,
                              const LsMemoryBuffers *buffers) {
   const guint n = ls_workload_n_parts (workload);
+  const LsMemoryGathers gathers = {stage, buffers};
   g_autofree LsMemoryWalk *walks = g_new (LsMemoryWalk, n);
 
   for (guint part = 0; part < n; part++)
-    ls_memory_walk (part_of (stage, part), &workload->recompute, buffers, &walks[part]);
-  return ls_memory_actions (workload, device, walks);
+    ls_memory_walk (ls_stage_part (stage, part), &workload->recompute, buffers, &walks[part]);
+  return ls_memory_actions (workload, device, walks, buffers->gathers != NULL ? &gathers : NULL);
 }
 
 gint64 ls_memory_messages (const LsWorkload *workload, guint device, const LsStage *stage,
@@ -262,7 +258,7 @@ gint64 ls_memory_messages (const LsWorkload *workload, guint device, const LsSta
   gint64 sent = 0, came = 0;
 
   for (guint part = 0; part < ls_pipeline_n_parts (pipeline, &size); part++) {
-    const LsStage *own = part_of (stage, part);
+    const LsStage *own = ls_stage_part (stage, part);
     const guint number = ls_pipeline_stage (pipeline, &size, device, part);
     if (number + 1 < stages && ls_pipeline_to_next (pipeline, &size, device, part) != 0)
       sent += own->boundary_bytes;
@@ -280,7 +276,7 @@ static gint64 message_bytes (const LsWorkload *workload, guint device, const LsS
   g_autofree gint64 *received = g_new0 (gint64, n);
 
   for (guint part = 0; part < n; part++)
-    received[part] = part_of (stage, part)->boundary_bytes;
+    received[part] = ls_stage_part (stage, part)->boundary_bytes;
   return ls_memory_messages (workload, device, stage, received);
 }
 
@@ -289,7 +285,7 @@ static gint64 logits_bytes (const LsWorkload *workload, guint device, const LsSt
   const guint stages = ls_workload_n_stages (workload);
 
   for (guint part = 0; part < ls_workload_n_parts (workload); part++) {
-    const LsStage *own = part_of (stage, part);
+    const LsStage *own = ls_stage_part (stage, part);
     if (workload->model->kind == LS_MODEL_TRANSFORMER &&
         ls_workload_stage_of (workload, device, part) + 1 == stages)
       return ls_layer_plan_saved_bytes (own->runs[own->n_runs - 1].plan);

@@ -1,28 +1,23 @@
 /* Counting bytes through a micro-batch; see memory_walk.h.
  *
  * Invariants: what the forward pass adds and the backward pass takes away is the same: the walk ends at
- *             nothing. The walk is made twice: first to list the layers in the order in which they are
- *             gathered, then to count.
+ *             nothing. Each pass is walked through twice: first to list the layers in the order in which they
+ *             are gathered, then to count.
  */
 #include "train/memory/memory_walk.h"
 
 #include "base/assert.h"
 #include "train/layer/chunk.h"
 #include "train/memory/gathered_bytes.h"
-#include "train/pipeline/pipeline.h"
 
 typedef struct {
   const LsMemoryBuffers *buffers;
   LsMemoryWalk *walk;
   LsMemoryPeak *peak; /* of what is walked through */
   LsActionKind half;  /* of the backward: BACKWARD (all of it), INPUT, WEIGHT */
-  GArray *units;      /* gint64 bytes, in order of gathering */
-  /* See LsMemoryBuffers */
-  gboolean dense, experts, repeats_experts;
-  const LsPrecision *gathers;
-  gboolean listing;
-  guint unit;          /* the next of them */
-  guint forward_units; /* of the forward pass */
+  GArray *units;      /* gint64 bytes, in order of gathering, of the pass and of what follows */
+  gboolean listing;   /* the units, and counts nothing */
+  guint unit;         /* the first that is not let go */
   gint64 live, gathered, reduced;
   /* Of the operation before, which still runs: a collective behind the next kernel, a pair in pieces. */
   gint64 beside;
@@ -48,31 +43,38 @@ static void run_op (Walker *w, const LsLayerOp *op, gboolean next, gint64 passin
 
 /* Those of so many parameters that travel. */
 static gint64 shared (const Walker *w, gint64 dense, gint64 experts) {
-  return (w->dense ? dense : 0) + (w->experts ? experts : 0);
+  return (w->buffers->dense ? dense : 0) + (w->buffers->experts ? experts : 0);
 }
 
 /* Bytes that are gathered of it. */
-static gint64 gathered (const Walker *w, const LsLayerPlan *plan) {
-  if (w->gathers == NULL)
+static gint64 gathered_of (const Walker *w, const LsLayerPlan *plan) {
+  if (w->buffers->gathers == NULL)
     return 0;
-  const LsGatheredBytes bytes = ls_gathered_bytes (plan, w->gathers);
+  const LsGatheredBytes bytes = ls_gathered_bytes (plan, w->buffers->gathers);
 
-  return (w->dense ? bytes.dense : 0) + (w->experts && !w->repeats_experts ? bytes.experts : 0);
+  return (w->buffers->dense ? bytes.dense : 0) +
+         (w->buffers->experts && !w->buffers->repeats_experts ? bytes.experts : 0);
 }
 
-/* A layer is gathered, and those ahead of it. */
-static void gather (Walker *w, const LsLayerPlan *plan) {
-  const gint64 all = gathered (w, plan), bytes = plan->is_root ? 0 : all;
+/* All that may be there: a layer is gathered once the one so many before it is let go, whatever runs. */
+static void gather_ahead (Walker *w) {
+  w->gathered = 0;
+  for (guint i = w->unit; i < w->unit + w->buffers->gathered_layers && i < w->units->len; i++)
+    w->gathered += g_array_index (w->units, gint64, i);
+}
+
+/* The layer's parameters, which its pass needs no more. */
+static void let_go (Walker *w, const LsLayerPlan *plan) {
+  const gint64 all = gathered_of (w, plan), bytes = plan->is_root ? 0 : all;
 
   if (all == 0)
     return;
-  if (w->listing)
+  if (w->listing) {
     g_array_append_val (w->units, bytes);
-  w->gathered = 0;
-  for (guint i = w->unit; i < w->unit + w->buffers->gathered_layers; i++)
-    if (i < w->units->len || w->buffers->goes_on)
-      w->gathered += g_array_index (w->units, gint64, i % w->units->len);
+    return;
+  }
   w->unit++;
+  gather_ahead (w);
 }
 
 /* The gradients of a layer (stage 3) or of a segment (stage 2) come into being. */
@@ -166,12 +168,12 @@ static void chunk_forward (Walker *w, const LsChunk *chunk) {
     for (guint layer = 0; layer < chunk->size; layer++) {
       const gboolean last = layer + 1 == chunk->size;
 
-      gather (w, chunk->plans[layer]);
       if (chunk->mode == LS_CHUNK_FULL && layer == 0)
         run (w, 0, ls_chunk_input_bytes (chunk));
       forward (w, chunk->plans[layer],
                chunk->mode != LS_CHUNK_FULL && (chunk->mode != LS_CHUNK_CHAIN || last),
                chunk->mode != LS_CHUNK_SELECTIVE);
+      let_go (w, chunk->plans[layer]);
     }
     w->live -= leaves (w, chunk) ? ls_chunk_input_bytes (chunk) : 0;
   }
@@ -184,31 +186,47 @@ static guint layers_again (const LsChunk *chunk) {
   return chunk->mode == LS_CHUNK_CHAIN ? chunk->size - 1 : 0;
 }
 
-static void segment_backward (Walker *w, const LsChunk *chunk) {
+/* As in layer_program.c: is the segment gathered for its second forward pass and then again? */
+static gboolean gathers_apart (const Walker *w, const LsChunk *chunk) {
+  return chunk->size > 1 || (w->buffers->gathers_apart && chunk->mode == LS_CHUNK_FULL);
+}
+
+static void run_again (Walker *w, const LsChunk *chunk) {
+  const guint n = layers_again (chunk);
+
+  for (guint layer = 0; layer < n; layer++) {
+    again (w, chunk->plans[layer], chunk->mode == LS_CHUNK_FULL && layer + 1 == n);
+    if (gathers_apart (w, chunk))
+      let_go (w, chunk->plans[layer]);
+  }
+  if (chunk->mode == LS_CHUNK_SELECTIVE)
+    run_selected (w, chunk->plans[0]);
+}
+
+static void layer_backward (Walker *w, const LsChunk *chunk, guint layer) {
   const gboolean inputs = w->half != LS_ACTION_WEIGHT, weights = w->half != LS_ACTION_INPUT;
+  const LsLayerPlan *plan = chunk->plans[layer];
 
-  if (weights && !w->buffers->by_layer)
+  if (weights && w->buffers->by_layer)
+    reduce (w, shared (w, plan->parameters, plan->expert_parameters));
+  if (inputs && !gathers_apart (w, chunk))
+    run_again (w, chunk);
+  backward (w, plan,
+            layer == 0 && inputs && chunk->mode == LS_CHUNK_FULL ? ls_chunk_input_bytes (chunk)
+                                                                 : 0);
+  if (weights && w->buffers->in_turn)
+    w->reduced = 0;
+  if (inputs)
+    let_go (w, plan);
+}
+
+static void segment_backward (Walker *w, const LsChunk *chunk) {
+  if (w->half != LS_ACTION_INPUT && !w->buffers->by_layer)
     reduce (w, shared (w, ls_chunk_parameters (chunk), ls_chunk_expert_parameters (chunk)));
-  for (guint layer = 0; inputs && chunk->size > 1 && layer < layers_again (chunk); layer++) {
-    gather (w, chunk->plans[layer]);
-    again (w, chunk->plans[layer],
-           chunk->mode == LS_CHUNK_FULL && layer + 1 == layers_again (chunk));
-  }
-  for (guint layer = chunk->size; layer-- > 0;) {
-    const LsLayerPlan *plan = chunk->plans[layer];
-
-    if (inputs)
-      gather (w, plan);
-    if (weights && w->buffers->by_layer)
-      reduce (w, shared (w, plan->parameters, plan->expert_parameters));
-    if (inputs && chunk->size == 1 && layers_again (chunk) == 1)
-      again (w, plan, chunk->mode == LS_CHUNK_FULL);
-    if (inputs && chunk->mode == LS_CHUNK_SELECTIVE)
-      run_selected (w, plan);
-    backward (w, plan,
-              layer == 0 && inputs && chunk->mode == LS_CHUNK_FULL ? ls_chunk_input_bytes (chunk)
-                                                                   : 0);
-  }
+  if (w->half != LS_ACTION_WEIGHT && gathers_apart (w, chunk))
+    run_again (w, chunk);
+  for (guint layer = chunk->size; layer-- > 0;)
+    layer_backward (w, chunk, layer);
 }
 
 /* Comes back from the host: the segment's input, and the next one's ahead. */
@@ -221,40 +239,72 @@ static void fetch_input (Walker *w, const LsChunk *chunk, guint segment) {
     run (w, 0, ls_chunk_input_bytes (chunk));
 }
 
-/* All layers backwards, or a half of it, from `live` on. */
-static void walk_back (Walker *w, const LsChunks *chunks, LsActionKind half, gint64 live,
-                       LsMemoryPeak *peak) {
+/* The pass `kind` from `live` on, with its units and those behind it. */
+static void walk_through (Walker *w, const LsChunks *chunks, LsActionKind kind, gint64 live,
+                          LsMemoryPeak *peak) {
   w->live = live;
-  w->half = half;
+  w->half = kind;
   w->peak = peak;
   w->before = w->filling = w->reduced = 0;
-  for (guint i = chunks->n; i-- > 0;)
+  w->unit = 0;
+  gather_ahead (w);
+  for (guint i = 0; kind == LS_ACTION_FORWARD && i < chunks->n; i++)
+    chunk_forward (w, &chunks->chunk[i]);
+  for (guint i = chunks->n; kind != LS_ACTION_FORWARD && i-- > 0;)
     for (guint segment = 0; segment < chunks->chunk[i].segments; segment++) {
       fetch_input (w, &chunks->chunk[i], segment);
       segment_backward (w, &chunks->chunk[i]);
     }
 }
 
+static GArray *list_units (const LsChunks *chunks, const LsMemoryBuffers *buffers,
+                           LsActionKind pass) {
+  const LsMemoryBuffers nothing_ahead = {.dense = buffers->dense,
+                                         .experts = buffers->experts,
+                                         .gathers = buffers->gathers,
+                                         .repeats_experts = buffers->repeats_experts,
+                                         .gathers_apart = buffers->gathers_apart};
+  LsMemoryWalk walk = {0};
+  LsMemoryPeak peak = {0};
+  Walker list = {.buffers = &nothing_ahead,
+                 .walk = &walk,
+                 .units = g_array_new (FALSE, FALSE, sizeof (gint64)),
+                 .listing = TRUE};
+
+  if (buffers->gathers != NULL)
+    walk_through (&list, chunks, pass, 0, &peak);
+  return list.units;
+}
+
+static void append_units (GArray *units, const GArray *more) {
+  g_array_append_vals (units, more->data, more->len);
+}
+
 /* The walk with the backward as a whole: what it leaves is nothing. */
 static void walk_once (Walker *w, const LsChunks *chunks) {
-  w->peak = &w->walk->forward;
-  for (guint i = 0; i < chunks->n; i++)
-    chunk_forward (w, &chunks->chunk[i]);
+  g_autoptr (GArray) forward = list_units (chunks, w->buffers, LS_ACTION_FORWARD);
+  g_autoptr (GArray) backward = list_units (chunks, w->buffers, LS_ACTION_BACKWARD);
+
+  append_units (forward, backward);
+  w->units = forward;
+  walk_through (w, chunks, LS_ACTION_FORWARD, 0, &w->walk->forward);
   w->walk->kept = w->live;
-  w->forward_units = w->unit;
-  walk_back (w, chunks, LS_ACTION_BACKWARD, w->live, &w->walk->backward);
+  w->units = backward;
+  walk_through (w, chunks, LS_ACTION_BACKWARD, w->live, &w->walk->backward);
   LS_REQUIRE (w->live == 0, "%" G_GINT64_FORMAT " bytes of activations left", w->live);
 }
 
 /* The same in halves, which together leave nothing. */
 static void walk_halves (Walker *w, const LsChunks *chunks) {
+  g_autoptr (GArray) backward = list_units (chunks, w->buffers, LS_ACTION_INPUT);
+  g_autoptr (GArray) nothing = g_array_new (FALSE, FALSE, sizeof (gint64));
   const gint64 layers = w->walk->forward_layers;
 
-  w->unit = w->forward_units;
-  walk_back (w, chunks, LS_ACTION_INPUT, w->walk->kept, &w->walk->input);
+  w->units = backward;
+  walk_through (w, chunks, LS_ACTION_INPUT, w->walk->kept, &w->walk->input);
   w->walk->put_off = w->live;
-  w->gathered = 0;
-  walk_back (w, chunks, LS_ACTION_WEIGHT, w->live, &w->walk->weight);
+  w->units = nothing;
+  walk_through (w, chunks, LS_ACTION_WEIGHT, w->live, &w->walk->weight);
   LS_REQUIRE (w->live == 0, "%" G_GINT64_FORMAT " bytes of activations left", w->live);
   w->walk->forward_layers = layers;
 }
@@ -263,16 +313,8 @@ void ls_memory_walk (const LsStage *stage, const LsRecompute *recompute,
                      const LsMemoryBuffers *buffers, LsMemoryWalk *walk) {
   static const LsMemoryBuffers nothing = {0};
   g_autoptr (LsChunks) chunks = ls_chunks_new (stage, recompute);
-  g_autoptr (GArray) units = g_array_new (FALSE, FALSE, sizeof (gint64));
-  Walker count = {.buffers = buffers != NULL ? buffers : &nothing, .walk = walk, .units = units};
-  Walker list = {.buffers = &nothing, .walk = walk, .units = units, .listing = TRUE};
+  Walker count = {.buffers = buffers != NULL ? buffers : &nothing, .walk = walk};
 
-  count.dense = list.dense = count.buffers->dense;
-  count.experts = list.experts = count.buffers->experts;
-  count.repeats_experts = list.repeats_experts = count.buffers->repeats_experts;
-  count.gathers = list.gathers = count.buffers->gathers;
-  *walk = (LsMemoryWalk){0};
-  walk_once (&list, chunks);
   *walk = (LsMemoryWalk){0};
   walk_once (&count, chunks);
   const LsMemoryPeak *peak =
@@ -281,4 +323,29 @@ void ls_memory_walk (const LsStage *stage, const LsRecompute *recompute,
   walk->gathered = peak->gathered;
   walk->reduced = peak->reduced;
   walk_halves (&count, chunks);
+}
+
+GArray *ls_memory_units (const LsStage *stage, const LsRecompute *recompute,
+                         const LsMemoryBuffers *buffers, LsActionKind pass) {
+  g_autoptr (LsChunks) chunks = ls_chunks_new (stage, recompute);
+
+  return list_units (chunks, buffers, pass);
+}
+
+LsMemoryPeak ls_memory_pass (const LsStage *stage, const LsRecompute *recompute,
+                             const LsMemoryBuffers *buffers, const LsMemoryWalk *walk,
+                             LsActionKind pass, const GArray *ahead) {
+  g_autoptr (LsChunks) chunks = ls_chunks_new (stage, recompute);
+  g_autoptr (GArray) units = list_units (chunks, buffers, pass);
+  LsMemoryWalk unused = {0};
+  LsMemoryPeak peak = {0};
+  Walker count = {.buffers = buffers, .walk = &unused, .units = units};
+
+  append_units (units, ahead);
+  walk_through (&count, chunks, pass,
+                pass == LS_ACTION_FORWARD  ? 0
+                : pass == LS_ACTION_WEIGHT ? walk->put_off
+                                           : walk->kept,
+                &peak);
+  return peak;
 }

@@ -49,7 +49,7 @@ static void init_parts (Writer *w) {
   for (guint i = 0; i < w->n_parts; i++) {
     Part *part = &w->parts[i];
     const guint number = ls_pipeline_stage (pipeline, &size, spec->index, i);
-    part->stage = spec->stage->n_parts > 0 ? spec->stage->parts[i] : spec->stage;
+    part->stage = ls_stage_part (spec->stage, i);
     part->before = spec->before[i];
     part->chunks = ls_chunks_new (part->stage, &spec->workload->recompute);
     part->to = number + 1 == stages

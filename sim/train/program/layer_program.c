@@ -188,8 +188,9 @@ static void layer_backward (LsBuilder *builder, const LsLayerPlan *plan, gint64 
 }
 
 static gboolean is_looped (const LsBuilder *builder, const LsChunk *chunk) {
-  /* Limits of ZeRO stage 3 are stated by iterations of this loop, so it is there even for one. */
-  return builder->script == NULL && (chunk->segments > 1 || ls_builder_gathers (builder));
+  /* Limits on gathers and on reductions by layer are stated by iterations of this loop, so it is there even for one. */
+  return builder->script == NULL &&
+         (chunk->segments > 1 || ls_builder_gathers (builder) || ls_reduce_by_layer (builder));
 }
 
 static gint64 input_of (const LsChunk *chunk, guint layer) {

@@ -29,6 +29,7 @@ struct LsReduceState {
   GArray *notes;     /* LsMark: compute operations of the segment's backward */
   GArray *starts;    /* LsMark: first operations of the layers' backwards (by layer) */
   GArray *units;     /* LsMark: their reductions */
+  LsMark last_unit;  /* of the section */
   LsShared carry;    /* bytes of gradients that wait for their bucket to fill */
   LsMark carry_mark; /* the operation that completes them */
   gint64 carry_segment,
@@ -92,9 +93,7 @@ static int stage_of (const LsBuilder *builder) {
   return scatters (builder) || ls_offload_updates (builder) ? zero_of (builder)->stage : 0;
 }
 
-/* Do gradients leave layer by layer, with a limit on those under way? In stage 3; and in stage 2 on their way to the
- * host, which may be slower than the backward pass (DeepSpeed fills two buckets and waits). */
-static gboolean by_layer (const LsBuilder *builder) {
+gboolean ls_reduce_by_layer (const LsBuilder *builder) {
   return stage_of (builder) >= 3 || (stage_of (builder) == 2 && ls_offload_updates (builder));
 }
 
@@ -239,7 +238,7 @@ static LsMark add_reductions (LsBuilder *builder, guint stream, LsShared bytes, 
 
 /* Stage 2 with buckets beside the backward: no more than two of them are live. */
 static gboolean is_limited (const LsBuilder *builder) {
-  return stage_of (builder) == 2 && !by_layer (builder) && zero_of (builder)->overlap;
+  return stage_of (builder) == 2 && !ls_reduce_by_layer (builder) && zero_of (builder)->overlap;
 }
 
 /* The segments that may have gradients when segment `number` of the section begins, it among them: those of the bucket under
@@ -269,6 +268,7 @@ void ls_reduce_begin_section (LsBuilder *builder, gboolean last) {
   LsReduceState *state = builder->reduce;
 
   state->when = LS_REDUCE_NONE;
+  state->last_unit.valid = FALSE;
   if (!leave (builder))
     return;
   if (stage_of (builder) >= 2)
@@ -326,7 +326,7 @@ static void add_single (LsBuilder *builder, LsShared bytes, LsMark target, gint6
 /* FSDP's flat parameters: is each layer's gradient one tensor? */
 static gboolean is_flat (const LsBuilder *builder) {
   return builder->spec->workload->software->flat_gradients &&
-         (by_layer (builder) || (stage_of (builder) == 2 && by_unit (builder)));
+         (ls_reduce_by_layer (builder) || (stage_of (builder) == 2 && by_unit (builder)));
 }
 
 static LsOp stream_op (LsBuilder *builder, const char *name, gint64 bytes) {
@@ -448,7 +448,7 @@ void ls_reduce_begin_segment (LsBuilder *builder, const LsChunk *chunk) {
   g_array_set_size (builder->reduce->starts, 0);
   g_array_set_size (builder->reduce->units, 0);
   gint64 bytes = sum (segment_bytes (builder, chunk));
-  if (stage_of (builder) != 2 || by_layer (builder) || bytes == 0)
+  if (stage_of (builder) != 2 || ls_reduce_by_layer (builder) || bytes == 0)
     return;
   const gboolean looped = builder->depth > builder->section_depth;
   const gint64 number = builder->reduce->before_chunk + builder->segment;
@@ -469,7 +469,7 @@ void ls_reduce_note (LsBuilder *builder, LsMark mark) {
 void ls_reduce_begin_layer (LsBuilder *builder, const LsLayerPlan *plan) {
   const gint64 bytes = sum (layer_bytes (builder, plan));
 
-  if (!by_layer (builder) || bytes == 0)
+  if (!ls_reduce_by_layer (builder) || bytes == 0)
     return;
   LsMark start = ls_builder_claim (builder, "gradients", LS_MEMORY_BUFFERS, bytes);
   g_array_append_val (builder->reduce->starts, start);
@@ -482,7 +482,7 @@ void ls_reduce_end_layer (LsBuilder *builder, const LsLayerPlan *plan) {
 
   if (sum (bytes) == 0)
     return;
-  if (!by_layer (builder)) {
+  if (!ls_reduce_by_layer (builder)) {
     join_flat (builder, made);
     if (is_flat (builder))
       ls_reduce_note (builder, ls_builder_last (builder));
@@ -505,7 +505,7 @@ void ls_reduce_end_layer (LsBuilder *builder, const LsLayerPlan *plan) {
     mark = ls_builder_zero_pieces (builder, LS_ROLE_REDUCE, mark);
   }
   g_array_append_val (builder->reduce->units, mark);
-  builder->reduce->newest = mark;
+  builder->reduce->newest = builder->reduce->last_unit = mark;
   if (!zero_of (builder)->overlap)
     ls_builder_wait (builder, mark);
 }
@@ -530,7 +530,7 @@ void ls_reduce_end_segment (LsBuilder *builder) {
 void ls_reduce_end_chunk (LsBuilder *builder, const LsChunk *chunk) {
   GArray *notes = builder->reduce->notes;
 
-  if (builder->reduce->when == LS_REDUCE_NONE || by_layer (builder) ||
+  if (builder->reduce->when == LS_REDUCE_NONE || ls_reduce_by_layer (builder) ||
       !zero_of (builder)->overlap || sum (segment_bytes (builder, chunk)) == 0)
     return;
   LS_REQUIRE (notes->len > 0, "layer %s has parameters and no backward", chunk->plans[0]->name);
@@ -603,8 +603,15 @@ static void limit_buckets (LsBuilder *builder) {
 void ls_reduce_end_section (LsBuilder *builder) {
   LsReduceState *state = builder->reduce;
 
-  if (state->when == LS_REDUCE_NONE || by_layer (builder))
+  if (state->when == LS_REDUCE_NONE)
     return;
+  if (ls_reduce_by_layer (builder)) {
+    if (state->last_unit.valid) {
+      ls_builder_wait (builder, state->last_unit);
+      ls_builder_join (builder); /* inside the loop over micro-batches */
+    }
+    return;
+  }
   if (!zero_of (builder)->overlap)
     reduce_all (builder);
   else if (sum (state->carry) > 0)

@@ -10,9 +10,11 @@
  *             Unsharded gradients of stages 2 and 3 are claimed when a segment's backward starts and
  *             released by their reduction. Stage 3 lets a backward start only when the reduction
  *             two layers before has ended, as PyTorch's FSDP does. Stage 2 has one bucket under way while
- *             the next fills (a backward waits for the one before), and ends each backward pass with its
+ *             the next fills (a backward waits for the one before). Both end each backward pass with its
  *             reductions. source: DeepSpeed, stage_1_and_2.py (average_tensor: the streams wait for each
- *             other; independent_gradient_partition_epilogue: synchronize).
+ *             other; independent_gradient_partition_epilogue: synchronize); PyTorch, distributed/fsdp/
+ *             _runtime_utils.py (_post_backward_final_callback: the current stream waits for the one of
+ *             reductions), distributed/pipelining/stage.py (run_post_backward: so in pipelines).
  *             source of the order of reductions: Rajbhandari et al., ZeRO (SC20), sections 5, 7;
  *             Li et al., PyTorch Distributed (VLDB 2020), section 3.2.3 (buckets).
  *             Gradients of routed experts are summed over the expert-data ranks, those of all else over
@@ -39,6 +41,11 @@ typedef enum {
 
 LsReduceState *ls_reduce_state_new (void);
 void ls_reduce_state_free (LsReduceState *state);
+
+/* Do gradients leave layer by layer, with a limit on those under way? In stage 3; and in stage 2 on their way to the
+ * host, which may be slower than the backward pass (DeepSpeed fills two buckets and waits). The limit is stated by
+ * iterations of the loop over segments, so it is there even for one. */
+gboolean ls_reduce_by_layer (const LsBuilder *builder);
 
 /* How the backwards of a section are reduced; `last` when it has the step's last micro-batch. */
 void ls_reduce_begin_section (LsBuilder *builder, gboolean last);
