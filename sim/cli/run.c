@@ -41,6 +41,7 @@ static const LsOption options[] = {
 
 /* What one run needs; freed together. */
 typedef struct {
+  gint64 start_us; /* on the wall */
   LsScenario *scenario;
   guint n_jobs;
   LsJob **jobs; /* in the order of the scenario's */
@@ -199,14 +200,16 @@ static gboolean is_of_updates (const Run *run) {
 
 /* --- dry run ------------------------------------------------------------------------------------ */
 
-/* Simulates for a moment and extrapolates. */
+/* What it took to come here, where paths are laid out (an all-to-all's may take longer than all that follows); of the rest,
+ * simulates for a moment and extrapolates. */
 static double expected_s (Run *run, gint64 rows) {
+  const double built_s = (double) (g_get_monotonic_time () - run->start_us) / 1e6;
   LsProbe probe = ls_probe_begin (0);
   const LsRunOptions how = {
       .progress = ls_probe_progress, .progress_self = &probe, .stop = &probe.stop};
 
   ls_simulation_run (run->simulation, &how, NULL);
-  return (probe.share > 0 ? probe.seconds / probe.share : 0) + (double) rows / ROWS_PER_S;
+  return built_s + (probe.share > 0 ? probe.seconds / probe.share : 0) + (double) rows / ROWS_PER_S;
 }
 
 static int dry_run (LsCli *cli, Run *run, GError **error) {
@@ -428,7 +431,7 @@ static void show (LsCli *cli, const Run *run, const LsSummary *summary, gboolean
 }
 
 static int run_run (LsCli *cli, GError **error) {
-  g_auto (Run) run = {0};
+  g_auto (Run) run = {.start_us = g_get_monotonic_time ()};
   g_autoptr (LsSummary) summary = NULL;
   gboolean interrupted;
 

@@ -38,4 +38,17 @@ done
 for name in staleness/formats staleness/number-formats; do
   compare "event gradient update_log" "$SOURCE_DIR/workloads/$name.yaml"
 done
+
+# The time expected has in it what it takes to lay out the paths of an all-to-all, which a dry run lays out itself (it said
+# 1.6 ms where 49 s pass): no less than half of what it took.
+cat >wide.yaml <<'YAML'
+lockstep: 1
+cluster: {nodes: 96, node: dgx-h100, fabric: {kind: fat-tree, link: 400 Gb/s, leaf_radix: 64, routing: ecmp}}
+workload: {model: {kind: traffic, operation: all_to_all, size: 64 MB}}
+YAML
+begun=$(date +%s%N)
+run 0 run wide.yaml --dry-run --json
+took=$(($(date +%s%N) - begun))
+sed -nE 's/.*"expected_s": ([0-9.e-]+).*/\1/p' out | awk -v took="$took" '{exit !($1 > took / 2e9 && $1 < took / 1e9 * 1.5)}' ||
+  fail "a dry run of $took ns expects $(cat out)"
 finish
