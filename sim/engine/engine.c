@@ -54,6 +54,7 @@ static GArray *array_of (gsize size, GDestroyNotify clear) {
 LsEngine *ls_engine_new (void) {
   LsEngine *e = g_new0 (LsEngine, 1);
   e->queue = ls_event_queue_new ();
+  e->light_begins = ls_event_queue_new ();
   e->sharing = ls_sharing_new ();
   e->capacity_epoch = 1;
   e->resource_names = g_ptr_array_new_with_free_func (g_free);
@@ -108,6 +109,7 @@ void ls_engine_free (LsEngine *e) {
   g_hash_table_unref (e->channel_of);
   g_hash_table_unref (e->copy_of);
   ls_event_queue_free (e->queue);
+  ls_event_queue_free (e->light_begins);
   ls_sharing_free (e->sharing);
   ls_holdings_free (e->holdings);
   g_clear_error (&e->fault);

@@ -51,6 +51,9 @@ void ls_load_settle_alone (LsEngine *e, LsLoad *load);
 LsInt128 ls_load_leave (LsEngine *e, LsLoad *load);
 void ls_load_carried (LsEngine *e, guint32 n_usages, const LsUsage *usages, LsInt128 work);
 void ls_load_solve (LsEngine *e);
+/* A light flight will load, held by its path; it is done, or light no more. */
+void ls_load_hold_light (LsEngine *e, guint32 number);
+void ls_load_let_go_light (LsEngine *e, guint32 number);
 
 /* rounds.c */
 /* All members of the group have come: runs its collective as messages. */

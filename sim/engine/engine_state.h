@@ -85,6 +85,8 @@ struct LsEngine {
   struct LsHoldings *holdings; /* NULL: nobody asks */
   gint64 now_ps;
   LsEventQueue *queue;
+  /* Light flights whose latency is not over: what will hold them is counted from then on, without an event of the engine */
+  LsEventQueue *light_begins;
   LsSharing *sharing;
   guint64 capacity_epoch;
   /* Resource -> gint64 *: capacity before it was first changed; NULL: none was */

@@ -34,7 +34,9 @@ void ls_flight_start (LsEngine *e, guint32 group, guint32 from, guint32 round,
   flight->start_ps = e->now_ps;
   flight->n_usages = 0;
   flight->load.event = LS_EVENT_NONE;
-  flight->load.bottleneck = LS_NO_RESOURCE;
+  flight->load.bottleneck = flight->load.held = LS_NO_RESOURCE;
+  flight->load.contends = FALSE;
+  flight->begins = LS_EVENT_NONE;
   ls_rank_at (e, ls_group_at (e, group)->ranks[from])->sent_bytes += message->bytes;
   ls_numbers_push (&e->flights_to_go, number);
 }
@@ -118,6 +120,7 @@ static LsInt128 light_work (const LsFlight *flight, gint64 now_ps) {
 static void make_heavy (LsEngine *e, guint32 number) {
   LsFlight *flight = ls_flight_at (e, number);
   leave_places (e, flight);
+  ls_load_let_go_light (e, number);
   if (flight->load_ps > e->now_ps) {
     flight->state = LS_FLIGHT_LATENCY;
     ls_event_queue_reschedule (e->queue, flight->load.event, flight->load_ps);
@@ -277,6 +280,7 @@ static void start (LsEngine *e, guint32 number) {
     return;
   }
   flight->state = LS_FLIGHT_LIGHT;
+  ls_load_hold_light (e, number);
   flight->load.event = ls_event_queue_push (e->queue, ls_time_after (flight->load_ps, loads_ps), 1,
                                             (LsEvent){LS_EVENT_FLIGHT, number, 0});
 }
@@ -303,10 +307,12 @@ void ls_flight_event (LsEngine *e, guint32 number) {
     ls_numbers_push (&e->flights_to_go, number);
     return;
   }
-  if (flight->state == LS_FLIGHT_LIGHT)
+  if (flight->state == LS_FLIGHT_LIGHT) {
     leave_places (e, flight);
-  else
+    ls_load_let_go_light (e, number);
+  } else {
     ls_load_leave (e, &flight->load);
+  }
   arrive (e, number);
 }
 

@@ -3,8 +3,7 @@
  * Model:      every transfer that loads has one resource that sets its rate (sharing.h), or its own cap.
  *             A resource *saturates* for a tag (a job) while it sets the rate of any transfer of that
  *             tag, and *contends* while it sets one below what that transfer would have alone. Times are
- *             unions over transfers, so neither how many there are nor folding shows. The message model's
- *             messages count while they meet others.
+ *             unions over transfers, so neither how many there are nor folding shows.
  * Cost:       O(1) per change of a rate; one record per resource and tag, touched when it is held.
  * Ownership:  belongs to the engine.
  */

@@ -47,15 +47,51 @@ static guint tag_of (LsEngine *e, guint32 owner) {
   return rank == LS_NONE ? LS_ALL_TAGS : ls_rank_at (e, rank)->tag;
 }
 
-/* What holds the load from now on. */
-static void hold (LsEngine *e, LsLoad *load, guint32 owner, guint32 resource, gboolean contends) {
+/* What holds the load from `t_ps` on. */
+static void hold_from (LsEngine *e, LsLoad *load, guint32 owner, guint32 resource,
+                       gboolean contends, gint64 t_ps) {
   if (load->held == resource && load->contends == contends)
     return;
   ls_holdings_change (e->holdings, tag_of (e, owner), e->resource_names->len,
-                      (LsHold){load->held, load->contends}, (LsHold){resource, contends},
-                      e->now_ps);
+                      (LsHold){load->held, load->contends}, (LsHold){resource, contends}, t_ps);
   load->held = resource;
   load->contends = contends;
+}
+
+/* ...from now on, behind what light flights began to load meanwhile. */
+static void hold (LsEngine *e, LsLoad *load, guint32 owner, guint32 resource, gboolean contends) {
+  while (!ls_event_queue_is_empty (e->light_begins) &&
+         ls_event_queue_peek_time (e->light_begins) <= e->now_ps) {
+    const gint64 t_ps = ls_event_queue_peek_time (e->light_begins);
+    guint32 freed;
+    const guint32 number = ls_event_queue_pop (e->light_begins, &freed).a;
+    LsFlight *flight = ls_flight_at (e, number);
+    flight->begins = LS_EVENT_NONE;
+    hold_from (e, &flight->load, number | LS_OWNER_FLIGHT, flight->load.bottleneck, FALSE, t_ps);
+  }
+  hold_from (e, load, owner, resource, contends, e->now_ps);
+}
+
+void ls_load_hold_light (LsEngine *e, guint32 number) {
+  LsFlight *flight = ls_flight_at (e, number);
+  if (e->holdings == NULL || flight->load.bottleneck == LS_NO_RESOURCE)
+    return;
+  if (flight->load_ps <= e->now_ps)
+    hold (e, &flight->load, number | LS_OWNER_FLIGHT, flight->load.bottleneck, FALSE);
+  else
+    flight->begins = ls_event_queue_push (e->light_begins, flight->load_ps, 0,
+                                          (LsEvent){LS_EVENT_FLIGHT, number, 0});
+}
+
+void ls_load_let_go_light (LsEngine *e, guint32 number) {
+  LsFlight *flight = ls_flight_at (e, number);
+  if (e->holdings == NULL)
+    return;
+  if (flight->begins != LS_EVENT_NONE && flight->load_ps > e->now_ps) {
+    ls_event_queue_cancel (e->light_begins, flight->begins);
+    flight->begins = LS_EVENT_NONE;
+  }
+  hold (e, &flight->load, number | LS_OWNER_FLIGHT, LS_NO_RESOURCE, FALSE);
 }
 
 void ls_load_join (LsEngine *e, LsLoad *load, guint32 owner, gint64 cap, guint32 n_usages,

@@ -51,6 +51,8 @@ typedef struct {
   gint64 bytes;
   gint64 start_ps, load_ps; /* load_ps: when the latency is over */
   gint64 alone_ps; /* when it would arrive, since the first round, if it were alone on its path */
+  /* In LsEngine.light_begins; LS_EVENT_NONE: it loads, or is not light */
+  guint32 begins;
   LsLightLink *links; /* one per usage, kept when the flight ends */
   guint32 links_size;
 } LsFlight;
