@@ -100,13 +100,23 @@ static void try_split (Search *search, gint64 split) {
   }
 }
 
-char *ls_proposal_choose (LsProposal *proposal, gboolean *fits) {
-  const LsProposal asked = *proposal;
-  Search search = {.asked = &asked};
-  const gint64 gpus = asked.nodes * asked.node->gpus;
+static void try_splits (Search *search) {
+  const gint64 gpus = search->asked->nodes * search->asked->node->gpus;
 
-  for (gint64 split = 1; split <= gpus && search.runs[0] < LS_PROPOSAL_RUNS; split *= 2)
-    try_split (&search, split);
+  for (gint64 split = 1; split <= gpus && search->runs[0] < LS_PROPOSAL_RUNS; split *= 2)
+    try_split (search, split);
+}
+
+char *ls_proposal_choose (LsProposal *proposal, gboolean *fits) {
+  LsProposal asked = *proposal;
+  Search search = {.asked = &asked};
+
+  try_splits (&search);
+  if (!search.fits && asked.zero < 0 && asked.tokens) {
+    asked.zero = 3;
+    try_splits (&search);
+    asked.zero = -1;
+  }
   if (search.any) {
     *proposal = search.best;
   } else {

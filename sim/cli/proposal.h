@@ -3,9 +3,10 @@
  * Model:      a layout is tensor x pipeline x expert ranks with the lightest recomputation that fits in memory
  *             (train/memory/memory.h). Layouts are tried by how much they split (tensor x pipeline), least first, and the
  *             first few that fit in each mode of recomputation are simulated for one step; the fastest is
- *             proposed, of equals the first.
+ *             proposed, of equals the first. Optimizer states are sharded over replicas (ZeRO stage 1); where so
+ *             nothing fits, gradients and parameters are too (stage 3).
  * Cost:       a static estimate for each layout, at most LS_PROPOSAL_RUNS simulations for each mode.
- * Left out:   context ranks, ZeRO stages other than the given one, interleaving, other batches.
+ * Left out:   context ranks, ZeRO stage 2, states on the host, interleaving, other batches.
  */
 #pragma once
 

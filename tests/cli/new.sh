@@ -41,6 +41,13 @@ run 0 run moe.yaml --trace none --json
 step=$(step_of)
 run 3 run moe.yaml --set workload.parallel.tensor=1 --set workload.parallel.expert=32 --trace none --json
 awk -v s="$step" -v hand="$(step_of)" 'BEGIN { exit !(s > 0 && s < hand) }' || fail "new gpt-oss-120b: $step s, by hand $(step_of) s"
+# Where nothing fits with states sharded alone (stage 1: 92.8 of 83.5 GB), gradients and parameters are sharded too.
+run 0 new --gpu a800-sxm-80gb --nodes 3 --model llama3-70b
+says out "zero: {stage: 3}"
+empty err
+run 0 new --gpu a800-sxm-80gb --nodes 3 --model llama3-70b --zero 1
+says out "zero: {stage: 1}"
+says err "no layout tried fits"
 # What was asked for stays; a dense model has no expert ranks.
 run 0 new --gpu h100 --nodes 4 --model mixtral-8x7b --expert 4 --tensor 2
 says out "expert: 4"
