@@ -113,11 +113,18 @@ guint32 ls_fold_node_type (const LsFold *fold, guint32 node) {
   return fold->states->type_of_node[node];
 }
 
-/* Nodes of one group differ only where links are overridden. */
+/* Nodes of one group differ only where links are overridden, and where each cable has a rate of its own. */
+static gboolean are_plain (const LsCluster *cluster) {
+  for (guint i = 0; i < ls_cluster_n_fabrics (cluster); i++)
+    if (ls_cluster_fabric (cluster, i)->kind == LS_FABRIC_CUSTOM)
+      return FALSE;
+  return ls_cluster_n_overrides (cluster) == 0;
+}
+
 static void list_types (LsFold *fold) {
   LsFoldStates *states = fold->states;
   g_autoptr (GHashTable) known = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-  gboolean plain = ls_cluster_n_overrides (fold->cluster) == 0;
+  gboolean plain = are_plain (fold->cluster);
   for (guint node = 0; node < ls_cluster_n_nodes (fold->cluster); node++) {
     guint64 type = ls_cluster_node_group (fold->cluster, node) + 1;
     for (guint32 at = 0; !plain && at < n_resources (fold, node); at++)

@@ -71,6 +71,25 @@ for fold in auto off; do
   says out "main[0]/host/host-memory: limits 100.0 %"
 done
 
+# A cable of one node at half rate (11.5 GB/s of 100 Gb/s) holds a ring of three, 1.333 GB of 1 GB, to 115.9 ms: its node is not
+# like the others of its group.
+cat >slow-cable.yaml <<'YAML'
+lockstep: 1
+cluster:
+  nodes: 3
+  node: {gpu: h100-sxm-80gb, gpus: 1, nics: {compute: {preset: roce-200, count: 1}}}
+  fabric:
+    kind: custom
+    nodes: {leaf: switch}
+    links: {d0: {from: "main[0-1]", to: leaf, rate: 200 Gb/s}, d2: {from: "main[2]", to: leaf, rate: 100 Gb/s}}
+workload: {model: {kind: traffic, operation: all_reduce, size: 1 GB}}
+YAML
+for fold in auto off; do
+  run 0 run slow-cable.yaml --trace none --fold $fold
+  says out "time            116 ms"
+  says out "main[2]/nic0.tx: limits 99.9 %"
+done
+
 # Fluid and message are within 5 % where bandwidth rules.
 near() {
   # shellcheck disable=SC2086
