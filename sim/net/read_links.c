@@ -30,6 +30,17 @@ static void read_override (LsClusterReader *reader, LsCluster *cluster, const ch
   ls_cluster_add_override (cluster, &override);
 }
 
+/* Is all that the override names passed by other ways when it is down? Links of devices, adapters and cables are (route.h);
+ * what joins a device to its host is not. */
+static gboolean has_ways_around (const LsTopology *topology, const GArray *found) {
+  for (guint i = 0; i < found->len; i++) {
+    const guint8 kind = ls_topology_resource (topology, g_array_index (found, guint, i))->kind;
+    if (kind != LS_RESOURCE_LINK && kind != LS_RESOURCE_NIC && kind != LS_RESOURCE_TRUNK)
+      return FALSE;
+  }
+  return TRUE;
+}
+
 static void check_target (LsClusterReader *reader, const LsTopology *topology,
                           const LsLinkOverride *override) {
   g_autofree char *base = ls_config_path ("cluster", "links", override->name, NULL);
@@ -41,6 +52,12 @@ static void check_target (LsClusterReader *reader, const LsTopology *topology,
         g_strdup_printf ("no link is called %s%s%s; `lockstep check --route A B` prints names",
                          override->target, near != NULL ? "; did you mean " : "",
                          near != NULL ? near : ""));
+  else if (override->down && !has_ways_around (topology, found))
+    ls_cluster_read_fault_take (
+        reader, base, "state",
+        g_strdup_printf ("nothing leads around %s; give a rate, or leave the GPUs behind it out "
+                         "(workload.placement)",
+                         override->target));
 }
 
 /* --- reach ------------------------------------------------------------------------------------ */
