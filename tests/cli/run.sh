@@ -184,4 +184,15 @@ says out "loaders         decode 25,600 samples/s at most; the rest was ready at
 run 0 run "$starving" --trace none --set workload.input.threads=13
 ! grep -q '^loaders\|^  input' out || fail "13 threads starve the step: $(grep 'loaders\|input' out)"
 
+# Ranks of unlike accelerators cut gradients alike, whatever kernels they run (a V100 computes bf16 otherwise than an A100, and has
+# no flash attention): in buckets smaller than a layer's.
+cat >mixed.yaml <<'YAML'
+cluster:
+  groups: {old: {nodes: 1, node: {preset: dgx-1-v100}}, new: {nodes: 1, node: {preset: dgx-a100}}}
+  fabrics: {compute: {kind: fat-tree}}
+workload: {model: gpt2-small, precision: bf16, zero: {bucket: 1 MB}, placement: {nodes: ["old[0]", "new[0]"]}, stop: {steps: 1}}
+YAML
+for stage in 0 1 2 3; do
+  run 0 run mixed.yaml --trace none --set workload.zero.stage=$stage
+done
 finish

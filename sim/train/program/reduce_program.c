@@ -366,12 +366,11 @@ static gint64 made_bytes (const LsBuilder *builder, LsShared sent) {
 }
 
 /* Collectives that a bucket is cut into when it is a single segment: of its layers where each is a bucket, else of
- * bucket_bytes at most. */
+ * bucket_bytes at most. Not by its kernels, of which other ranks, on other accelerators, may run other numbers. */
 static gint64 parts_of (const LsBuilder *builder, const LsChunk *chunk, LsShared bytes) {
-  const gint64 bucket = bucket_of (builder), notes = builder->reduce->notes->len;
-  const gint64 parts = by_unit (builder) ? chunk->size : (sum (bytes) + bucket - 1) / bucket;
+  const gint64 bucket = bucket_of (builder);
 
-  return CLAMP (parts, 1, MAX (notes, 1));
+  return by_unit (builder) ? chunk->size : MAX ((sum (bytes) + bucket - 1) / bucket, 1);
 }
 
 /* `count` buckets of `per_bucket` segments each, from segment `from` on. */
@@ -390,7 +389,8 @@ static void add_buckets (LsBuilder *builder, const LsChunk *chunk, gint64 count,
     LsMark first,
         done = part == parts - 1
                    ? target
-                   : g_array_index (notes, LsMark, (gint64) notes->len * (part + 1) / parts - 1);
+                   : g_array_index (notes, LsMark,
+                                    MAX ((gint64) notes->len * (part + 1) / parts - 1, 0));
     LsShared size = part_of (bytes, part, parts);
     if (sum (size) == 0)
       continue;
