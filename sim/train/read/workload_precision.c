@@ -175,6 +175,40 @@ static void check_narrow_attention (LsWorkloadReader *r) {
   }
 }
 
+static const LsAccelerator *accelerator_of (const LsWorkloadReader *r, guint rank) {
+  return ls_cluster_gpu (r->cluster, r->workload->gpu_of_rank[rank]);
+}
+
+static LsFormat multiplies_in (const LsWorkload *w, const LsAccelerator *gpu) {
+  LsFormat forward = w->precision.compute, gradient = forward;
+
+  return ls_precision_narrow_on (&w->precision, gpu, &forward, &gradient) ? forward
+                                                                          : w->precision.compute;
+}
+
+/* Ranks of a tensor group pass each other what they multiply, in one format. */
+static void check_tensor_formats (LsWorkloadReader *r, const char *path) {
+  const LsWorkload *w = r->workload;
+
+  if (!w->precision.narrow.used || w->gpu_of_rank == NULL || ls_cluster_n_groups (r->cluster) == 1)
+    return;
+  for (guint rank = 0; rank < w->layout.ranks; rank++) {
+    LsCoordinates first = ls_layout_coordinates (&w->layout, rank);
+    first.tensor = 0;
+    const LsAccelerator *gpus[] = {accelerator_of (r, ls_layout_rank (&w->layout, first)),
+                                   accelerator_of (r, rank)};
+    const LsFormat formats[] = {multiplies_in (w, gpus[0]), multiplies_in (w, gpus[1])};
+    if (formats[0] == formats[1])
+      continue;
+    ls_config_error_at (r->config, r->errors, path,
+                        "%s multiplies in %s and %s in %s, and a tensor group has both; take a "
+                        "format that both have, or keep tensor groups to one kind",
+                        gpus[0]->name, ls_format_name (formats[0]), gpus[1]->name,
+                        ls_format_name (formats[1]));
+    return;
+  }
+}
+
 /* A compute format that the accelerators of a group lack runs as another: a warning for each kind, with the
  * rate that remains. */
 void ls_reader_check_formats (LsWorkloadReader *r) {
@@ -209,4 +243,6 @@ void ls_reader_check_formats (LsWorkloadReader *r) {
                           why != NULL ? ": " : "", why != NULL ? why : "");
   }
   check_narrow_attention (r);
+  if (r->cluster != NULL)
+    check_tensor_formats (r, path);
 }
