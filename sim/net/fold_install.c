@@ -197,7 +197,7 @@ static void add_stand_in (LsFold *fold, LsEngine *engine, LsFoldSpot spot) {
   gint64 like = likeness (fold, r);
 
   if (!known->used || known->ample || ls_fold_vertex (fold, spot) != LS_FOLD_NONE ||
-      known->owner != LS_FOLD_NONE || g_hash_table_contains (fold->stand_ins, &like))
+      engine_number (fold, r) != LS_FOLD_NONE || g_hash_table_contains (fold->stand_ins, &like))
     return;
   const guint number = add_like (fold, engine, r);
   set_name (fold, r, number);

@@ -90,6 +90,14 @@ for fold in auto off; do
   says out "main[2]/nic0.tx: limits 99.9 %"
 done
 
+# So is a GPU's own PCIe link that holds a tree down, though the rank behind it is like the others: nothing is in its way.
+for fold in auto off; do
+  run 0 run "$SOURCE_DIR/topologies/dgx2-v100.yaml" --trace none --fold $fold --set cluster.nodes=3 \
+    --set 'workload={model: {kind: traffic, operation: reduce, size: 10 MB}}' \
+    --set 'cluster.links={slow: {target: "main[1]/gpu2/pcie.down", rate: 5 %}}'
+  says out "main[1]/gpu2/pcie.down: limits"
+done
+
 # Fluid and message are within 5 % where bandwidth rules.
 near() {
   # shellcheck disable=SC2086
