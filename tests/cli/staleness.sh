@@ -80,4 +80,15 @@ done
 run 0 run "$fails" -q -o fails.db --set learn.problem=quadratic --unset learn.data
 run 0 query fails.db "SELECT (SELECT count(*) FROM fault) > 5, (SELECT count(*) FROM gradient WHERE reason = 'its worker failed') > 0, (SELECT sum(end_ns - start_ns) FROM event e JOIN string s ON s.id = e.name_id WHERE s.value = 'away') > 0" --format csv
 [ "$(sed -n 2p out)" = "1,1,1" ] || fail "failures of workers are not in the trace: $(cat out)"
+
+# A server's node whose first adapter is down is reached by its others (an assertion ended the run).
+cat >one-dead.yaml <<'YAML'
+cluster: {nodes: 2, node: dgx-h100, fabric: {kind: single-switch}, links: {dead: {target: "main[0]/nic0", state: down}}}
+workload:
+  model: {kind: timed, compute: {dist: constant, value: 10 ms}, parameters: 1 M}
+  batch: {per_worker: 1}
+  update: {policy: async, servers: {nodes: "main[0]"}}
+  stop: {updates: 5}
+YAML
+run 0 run one-dead.yaml --trace none
 finish

@@ -110,6 +110,24 @@ static guint server_node (const LsUpdateNet *n, guint shard) {
   return n->plan->server_nodes[shard % n->plan->n_server_nodes];
 }
 
+/* Switches and cables between the first live adapters of two nodes that reach each other. */
+static gint64 path_latency_ps (const LsUpdateNet *n, guint node_a, guint set_a, guint node_b,
+                               guint set_b) {
+  g_autoptr (GArray) from = ls_route_node_nics (n->topology, node_a);
+  g_autoptr (GArray) to = ls_route_node_nics (n->topology, node_b);
+  gint64 latency_ps = 0;
+
+  for (guint i = 0; i < from->len; i++)
+    for (guint k = 0; k < to->len; k++) {
+      const LsAdapter a = {node_a, set_a, g_array_index (from, guint, i)};
+      const LsAdapter b = {node_b, set_b, g_array_index (to, guint, k)};
+      if (ls_route_adapters (n->topology, NULL, a, b, 0, &latency_ps))
+        return latency_ps;
+    }
+  LS_REQUIRE (FALSE, "node %u cannot reach the server on node %u", node_a, node_b);
+  return 0;
+}
+
 /* Software on both ends, adapters, and the switches between two nodes. */
 static gint64 latency_ps (const LsUpdateNet *n, guint node_a, guint node_b) {
   const LsNodeSpec *spec = ls_cluster_node (n->cluster, node_a);
@@ -125,11 +143,8 @@ static gint64 latency_ps (const LsUpdateNet *n, guint node_a, guint node_b) {
   const LsFabricSpec *fabric = ls_cluster_fabric (n->cluster, set->fabric);
   if (fabric->hop_ps >= 0)
     return overhead + fabric->hop_ps;
-  LsAdapter from = {.node = node_a, .set = (guint) (set - spec->nic_sets)};
-  LsAdapter to = {.node = node_b, .set = (guint) (other_set - other->nic_sets)};
-  gint64 path = 0;
-  gboolean reached = ls_route_adapters (n->topology, NULL, from, to, 0, &path);
-  LS_REQUIRE (reached, "node %u cannot reach the server on node %u", node_a, node_b);
+  gint64 path = path_latency_ps (n, node_a, (guint) (set - spec->nic_sets), node_b,
+                                 (guint) (other_set - other->nic_sets));
   if (set->nic != NULL && !spec->ideal)
     path += ls_time_ps_from_s_checked (2 * set->nic->latency_s.value);
   return overhead + path;
