@@ -34,6 +34,7 @@ static Part part_of (const LsWorkload *workload, guint stage, const LsAccelerato
 
   whole->zero.stage = 0;
   whole->zero.offload = LS_OFFLOAD_NONE;
+  whole->zero.secondary_group = 0;
   /* An embedding that the head shares is written by the first stage only. */
   gint64 twice = stage > 0 ? plan->embedding_gradient_elements : 0;
   /* All experts of the stage, dealt over its tensor ranks: who writes which makes no difference here. */

@@ -99,31 +99,35 @@
   X (BUFFERS, "buffers")
 
 /* Slots: which group of a rank an operation means. */
-#define LS_SLOTS(X)                                                         \
-  X (WORLD, "world")                                                        \
-  X (TENSOR, "tensor")                                                      \
-  X (DATA, "data")                                                          \
-  X (ZERO_GATHER, "zero_gather")                                            \
-  X (ZERO_REDUCE, "zero_reduce")                                            \
-  X (PIPELINE, "pipeline")                                                  \
-  X (PIPELINE_SYNC, "pipeline_sync")                                        \
-  X (EMBEDDING, "embedding")                                                \
-  X (TENSOR_SYNC, "tensor_sync")                                            \
-  X (PIPELINE_PREVIOUS, "pipeline_previous")                                \
-  X (CONTEXT, "context")                                                    \
-  X (EXPERT, "expert")                                                      \
-  X (EXPERT_TENSOR, "expert_tensor")                                        \
-  X (EXPERT_DATA, "expert_data")                                            \
-  X (EXPERT_GATHER, "expert_gather")                                        \
-  X (EXPERT_REDUCE, "expert_reduce")                                        \
-  /* In pipelines that lead back: the flow of each device's second part. */ \
-  X (PIPELINE_BACK, "pipeline_back")                                        \
-  X (PIPELINE_BACK_PREVIOUS, "pipeline_back_previous")                      \
-  X (PIPELINE_MIRROR, "pipeline_mirror")                                    \
-  X (COPIES_SYNC, "copies_sync")                                            \
-  X (ZERO_SYNC, "zero_sync")                                                \
-  X (ZERO_REPLICATE, "zero_replicate")                                      \
-  X (EXPERT_REPLICATE, "expert_replicate")
+#define LS_SLOTS(X)                                                            \
+  X (WORLD, "world")                                                           \
+  X (TENSOR, "tensor")                                                         \
+  X (DATA, "data")                                                             \
+  X (ZERO_GATHER, "zero_gather")                                               \
+  X (ZERO_REDUCE, "zero_reduce")                                               \
+  X (PIPELINE, "pipeline")                                                     \
+  X (PIPELINE_SYNC, "pipeline_sync")                                           \
+  X (EMBEDDING, "embedding")                                                   \
+  X (TENSOR_SYNC, "tensor_sync")                                               \
+  X (PIPELINE_PREVIOUS, "pipeline_previous")                                   \
+  X (CONTEXT, "context")                                                       \
+  X (EXPERT, "expert")                                                         \
+  X (EXPERT_TENSOR, "expert_tensor")                                           \
+  X (EXPERT_DATA, "expert_data")                                               \
+  X (EXPERT_GATHER, "expert_gather")                                           \
+  X (EXPERT_REDUCE, "expert_reduce")                                           \
+  /* In pipelines that lead back: the flow of each device's second part. */    \
+  X (PIPELINE_BACK, "pipeline_back")                                           \
+  X (PIPELINE_BACK_PREVIOUS, "pipeline_back_previous")                         \
+  X (PIPELINE_MIRROR, "pipeline_mirror")                                       \
+  X (COPIES_SYNC, "copies_sync")                                               \
+  X (ZERO_SYNC, "zero_sync")                                                   \
+  X (ZERO_REPLICATE, "zero_replicate")                                         \
+  X (EXPERT_REPLICATE, "expert_replicate")                                     \
+  /* ZeRO++: gathers of the secondary partition, the hops of quantised sums */ \
+  X (ZERO_SECONDARY, "zero_secondary")                                         \
+  X (ZERO_INSIDE, "zero_inside")                                               \
+  X (ZERO_ACROSS, "zero_across")
 
 #define LS_ENUM_PART(id, name) LS_PART_##id,
 typedef enum { LS_PARTS (LS_ENUM_PART) LS_N_PARTS } LsPart;

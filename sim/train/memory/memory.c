@@ -5,7 +5,8 @@
  *               stage 0  (p + g + o) P          stage 1  (p + g) P + o P / d
  *               stage 2  p P + (g + o) P / d    stage 3  (p + g + o) P / d
  *             source: Rajbhandari et al. 2019 (arXiv 1910.02054), section 5. With p = 2, g = 4, o = 12
- *             stage 1 is Megatron's distributed optimizer, 6 + 12/d.
+ *             stage 1 is Megatron's distributed optimizer, 6 + 12/d. With a secondary partition of s ranks (ZeRO++ hpZ)
+ *             p P / s more. source: Wang et al. 2023 (arXiv 2306.10209), section 3.2.
  *             Activations and buffers: see memory_walk.h.
  * Left out:   temporary copies inside libraries (workspaces of matmuls), and flat copies of gradients but
  *             DeepSpeed's (deepspeed_memory.h).
@@ -62,6 +63,13 @@ static LsStaticMemory states (const LsWorkload *workload, gint64 parameters, gui
   };
 }
 
+/* Shards of dense parameters that a rank has once more for the backward pass (zero.secondary_group). */
+static gint64 secondary_bytes (const LsWorkload *workload, double bytes) {
+  const guint shards = ls_workload_backward_shards (workload);
+
+  return shards < ls_workload_shards (workload) ? shard ((gint64) ceil (bytes), shards) : 0;
+}
+
 /* Parameters that are not trained: sharded like the others with stage 3, else whole on every rank. */
 static gint64 frozen_bytes (const LsWorkload *workload, const LsStage *stage) {
   const gboolean shards = workload->zero.stage >= 3;
@@ -71,7 +79,8 @@ static gint64 frozen_bytes (const LsWorkload *workload, const LsStage *stage) {
   const double dense = (double) maps * map_size + (double) (stage->frozen_parameters - maps) * size;
   const double experts = (double) stage->frozen_expert_parameters * map_size;
 
-  return shard ((gint64) ceil (dense), shards ? ls_workload_shards (workload) : 1) +
+  return secondary_bytes (workload, dense) +
+         shard ((gint64) ceil (dense), shards ? ls_workload_shards (workload) : 1) +
          shard ((gint64) ceil (experts), shards ? ls_workload_expert_shards (workload) : 1);
 }
 
@@ -92,7 +101,11 @@ LsStaticMemory ls_memory_host (const LsWorkload *workload, const LsStage *stage)
 }
 
 LsStaticMemory ls_memory_static (const LsWorkload *workload, gint64 parameters) {
-  return states (workload, parameters, ls_workload_shards (workload));
+  LsStaticMemory memory = states (workload, parameters, ls_workload_shards (workload));
+
+  memory.parameters_bytes += secondary_bytes (
+      workload, (double) (parameters * ls_format_bytes (workload->precision.parameters)));
+  return memory;
 }
 
 LsStaticMemory ls_memory_static_stage (const LsWorkload *workload, const LsStage *stage) {
@@ -160,7 +173,9 @@ guint ls_memory_communicators (const LsWorkload *workload) {
     n += ls_layout_size (layout, dense[i]) > 1 ? 1 : 0;
   for (guint i = 0; ls_workload_has_experts (workload) && i < G_N_ELEMENTS (experts); i++)
     n += ls_layout_size (layout, experts[i]) > 1 ? 1 : 0;
-  return n + (ls_workload_is_hybrid (workload) ? 1 : 0);
+  n += ls_workload_is_hybrid (workload) ? 1 : 0;
+  n += ls_workload_backward_shards (workload) < ls_workload_shards (workload) ? 1 : 0;
+  return n + (ls_workload_reduces_in_hops (workload) ? 2 : 0);
 }
 
 static void capacity (const LsAccelerator *accelerator, guint communicators,

@@ -5,6 +5,7 @@
 #include "train/memory/gather_depth.h"
 #include "train/memory/gathered_bytes.h"
 #include "train/program/offload_program.h"
+#include "train/program/quantized_program.h"
 
 struct LsGatherState {
   GArray *gathers;  /* LsMark of the units of one segment, in order */
@@ -52,46 +53,37 @@ static LsShared layer_bytes (const LsBuilder *builder, const LsLayerPlan *plan) 
   return ls_builder_sharded (builder, all.dense, all.experts);
 }
 
-/* Values with one scale of 4 bytes, of int8 parameters. RECALLED: DeepSpeed's CUDAQuantizer (groups below 8000 values,
- * best at 4k); Wang et al. 2023, ZeRO++ (arXiv 2306.10209), section 3.1 (blocks, INT8). */
-#define QUANTIZED_GROUP 4096
+/* Over the ranks that the pass gathers from. */
+static LsOp layer_gather (LsBuilder *builder, gint64 size, gboolean experts, gboolean secondary) {
+  LsOp op = ls_gather_op (builder, size, experts);
 
-static LsOp quantize_op (LsBuilder *builder, const char *name, gint64 parameters) {
-  const LsWorkload *workload = builder->spec->workload;
-  /* Reads one format, writes the other. */
-  const gint64 bytes = parameters * (1 + ls_format_bytes (workload->precision.compute));
-  LsKernelCost cost = ls_kernel_stream (builder->spec->device, bytes, 2.0 * (double) parameters);
-
-  ls_kernel_finish (&cost, workload->software);
-  LsOp op = ls_builder_kernel (builder, name, LS_KIND_ELEMENTWISE, LS_PHASE_FORWARD, &cost);
-  op.part = op.wait_part = LS_PART_EXPOSED_ZERO;
+  if (secondary)
+    op.slot = LS_SLOT_ZERO_SECONDARY;
   return op;
-}
-
-/* The shard is made narrow, gathered, and made wide again. `size`: bytes when it is wide. */
-static guint quantized_gather (LsBuilder *builder, gint64 size, gboolean experts, LsOp ops[3]) {
-  const gint64 shards = ls_offload_shards (builder, experts);
-  const gint64 n = size / ls_format_bytes (builder->spec->workload->precision.compute);
-
-  ops[0] = quantize_op (builder, "quantize_parameters", (n + shards - 1) / shards);
-  ops[1] = ls_gather_op (builder, n + 4 * ((n + QUANTIZED_GROUP - 1) / QUANTIZED_GROUP), experts);
-  ops[2] = quantize_op (builder, "restore_parameters", n);
-  return 3;
 }
 
 /* From the host what lies there, and from other ranks what they hold. Returns what begins it; *last ends it. */
 static LsMark gather_part (LsBuilder *builder, const LsLayerPlan *plan, gint64 size,
                            gboolean experts, LsPhaseName phase, LsMark *last) {
+  const LsWorkload *workload = builder->spec->workload;
+  const gboolean secondary = !experts && phase != LS_PHASE_FORWARD &&
+                             ls_workload_backward_shards (workload) < ls_workload_shards (workload);
+  const guint shards =
+      secondary ? ls_workload_backward_shards (workload) : ls_offload_shards (builder, experts);
+  const gboolean quantized = shards > 1 && workload->zero.quantized_weights;
   LsMark begun = {0};
   LsOp ops[4];
   guint n = 0;
 
   if (ls_offload_fetches (builder))
     ops[n++] = ls_offload_fetch (builder, size, experts);
-  if (ls_offload_shards (builder, experts) > 1 && builder->spec->workload->zero.quantized_weights)
-    n += quantized_gather (builder, size, experts, &ops[n]);
-  else if (ls_offload_shards (builder, experts) > 1)
-    ops[n++] = ls_gather_op (builder, size, experts);
+  if (quantized)
+    ops[n++] = ls_quantized_shard (builder, size, shards);
+  if (shards > 1)
+    ops[n++] = layer_gather (builder, quantized ? ls_quantized_size (builder, size) : size, experts,
+                             secondary);
+  if (quantized)
+    ops[n++] = ls_quantized_restore (builder, size);
   LS_REQUIRE (n > 0, "parameters that nobody else has");
   ops[0].claim_kind = LS_MEMORY_BUFFERS;
   ops[0].claim_bytes = plan->is_root ? 0 : size; /* the root's is there from the start */

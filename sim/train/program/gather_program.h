@@ -10,9 +10,12 @@
  *             collective and the rest per byte, so only their number and sum matter.
  *             With parameters on the host (zero.offload) the rank's shard is copied to the device first, in the
  *             same stream, as DeepSpeed and FSDP do; on one rank that is all of it.
- *             Quantised (zero.quantized_weights, ZeRO++): a kernel makes the shard int8, half the bytes of 16-bit
- *             parameters are gathered, and a kernel restores them, all in the same stream. The int8 copy of the layer
- *             under way is not counted as memory. source: Wang et al. 2023 (arXiv 2306.10209), section 3.1.
+ *             Quantised (zero.quantized_weights): see quantized_program.h.
+ *             Secondary partition (zero.secondary_group, ZeRO++ hpZ): each group of so many ranks keeps the parameters,
+ *             as the forward pass gathered them, in shards of its own, and gathers from them whenever layers are needed
+ *             after that: recomputed and backward. Not those of routed experts. source: Wang et al. 2023 (arXiv
+ *             2306.10209), section 3.2; DeepSpeed, zero/partition_parameters.py (ds_secondary_tensor, used when not in
+ *             a forward pass; later versions also in the forward passes of later micro-batches, which is not modelled).
  * Invariants: each gather has one release, in the same order, in the same loops: a limit is an
  *             ordinal in the release stream that is affine in the loop counters, whatever the loops.
  */

@@ -83,20 +83,38 @@ static void append_shards (GArray *groups, const LsLayout *layout, LsAxis axis, 
   }
 }
 
-/* Ranks that hold the same shard. */
-static void append_replicas (GArray *groups, const LsLayout *layout, LsAxis axis, guint shards,
-                             LsSlot slot) {
-  const guint copies = ls_layout_size (layout, axis), replicas = copies / shards;
+/* Ranks at the same place of each group of `shards` neighbours, among `within` neighbours: of all that hold the same
+ * parameters those with the same shard. */
+static void append_replicas (GArray *groups, const LsLayout *layout, LsAxis axis, guint within,
+                             guint shards, LsAxis of, LsSlot slot) {
+  const guint copies = ls_layout_size (layout, axis), replicas = within / shards;
   g_autofree guint *ranks = g_new (guint, copies), *same = g_new (guint, replicas);
 
   for (guint i = 0; i < ls_layout_n_groups (layout, axis); i++) {
     ls_layout_members (layout, axis, i, ranks);
-    for (guint shard = 0; shard < shards; shard++) {
+    for (guint place = 0; place < copies; place++) {
+      if (place % within >= shards)
+        continue;
       for (guint k = 0; k < replicas; k++)
-        same[k] = ranks[k * shards + shard];
-      append (groups, LS_AXIS_DATA, slot, slot, same, replicas);
+        same[k] = ranks[place + k * shards];
+      append (groups, of, slot, slot, same, replicas);
     }
   }
+}
+
+/* ZeRO++: a second set of shards, and the two hops of quantised sums. */
+static void append_plus (GArray *groups, const LsWorkload *workload) {
+  const guint shards = ls_workload_shards (workload);
+  const guint secondary = ls_workload_backward_shards (workload);
+  const LsAxis axis = LS_AXIS_DATA_CONTEXT;
+
+  if (secondary < shards)
+    append_shards (groups, &workload->layout, axis, secondary, LS_SLOT_ZERO_SECONDARY);
+  if (!ls_workload_reduces_in_hops (workload))
+    return;
+  append_shards (groups, &workload->layout, axis, workload->zero.node_group, LS_SLOT_ZERO_INSIDE);
+  append_replicas (groups, &workload->layout, axis, shards, workload->zero.node_group, LS_AXIS_ZERO,
+                   LS_SLOT_ZERO_ACROSS);
 }
 
 /* Dispatch of tokens, collectives inside experts, and sums and gathers of their states. */
@@ -113,7 +131,8 @@ static void append_experts (GArray *groups, const LsWorkload *workload) {
   append_shards (groups, layout, LS_AXIS_EXPERT_DATA, shards, LS_SLOT_EXPERT_GATHER);
   append_shards (groups, layout, LS_AXIS_EXPERT_DATA, shards, LS_SLOT_EXPERT_REDUCE);
   if (ls_workload_is_hybrid (workload))
-    append_replicas (groups, layout, LS_AXIS_EXPERT_DATA, shards, LS_SLOT_EXPERT_REPLICATE);
+    append_replicas (groups, layout, LS_AXIS_EXPERT_DATA, ls_workload_expert_copies (workload),
+                     shards, LS_AXIS_DATA, LS_SLOT_EXPERT_REPLICATE);
 }
 
 void ls_job_add_groups (LsJob *job, const LsWorkload *workload) {
@@ -135,7 +154,9 @@ void ls_job_add_groups (LsJob *job, const LsWorkload *workload) {
     if (ls_workload_clips (workload))
       append_shards (groups, layout, LS_AXIS_DATA_CONTEXT, shards, LS_SLOT_ZERO_SYNC);
     if (ls_workload_is_hybrid (workload))
-      append_replicas (groups, layout, LS_AXIS_DATA_CONTEXT, shards, LS_SLOT_ZERO_REPLICATE);
+      append_replicas (groups, layout, LS_AXIS_DATA_CONTEXT, ls_layout_copies (layout), shards,
+                       LS_AXIS_DATA, LS_SLOT_ZERO_REPLICATE);
+    append_plus (groups, workload);
   }
   if (ls_workload_syncs_copies (workload))
     append_axis (groups, layout, LS_AXIS_DATA_CONTEXT,

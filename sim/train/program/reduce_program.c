@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "train/program/offload_program.h"
+#include "train/program/quantized_program.h"
 
 /* A loop map's step has 8 bits. */
 #define MAX_SEGMENTS_PER_BUCKET 127
@@ -193,6 +194,15 @@ static LsMark add_replication (LsBuilder *builder, guint stream, gint64 bytes, g
   return ls_program_add (builder->program, stream, &op);
 }
 
+/* What sums a bucket up over its shards, or all that hold it. As above; *first begins it. */
+static LsMark add_sum (LsBuilder *builder, guint stream, gint64 bytes, gboolean experts,
+                       LsMark *first) {
+  if (!experts && zero_of (builder)->quantized_gradients)
+    return ls_quantized_reduce (builder, stream, bytes, first);
+  LsOp op = reduction (builder, bytes, experts);
+  return *first = ls_program_add (builder->program, stream, &op);
+}
+
 /* One kind of a bucket: its sum over the ranks that hold it too, and its way to the host. As above. */
 static LsMark add_reduction (LsBuilder *builder, guint stream, gint64 bytes, gboolean experts,
                              LsMark *first) {
@@ -200,8 +210,7 @@ static LsMark add_reduction (LsBuilder *builder, guint stream, gint64 bytes, gbo
 
   *first = mark;
   if (ls_offload_has_copies (builder, experts)) {
-    LsOp op = reduction (builder, bytes, experts);
-    mark = *first = ls_program_add (builder->program, stream, &op);
+    mark = add_sum (builder, stream, bytes, experts, first);
     mark = add_replication (builder, stream, bytes, experts, mark);
   }
   if (ls_offload_updates (builder)) {

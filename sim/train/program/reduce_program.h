@@ -27,6 +27,8 @@
  *             the rank's shard to the host; on one rank there is the copy alone. source: DeepSpeed,
  *             stage_1_and_2.py and stage3.py (copies on the reduction stream). Stage 2 then reduces layer by layer as
  *             stage 3 does.
+ *             Quantised (zero.quantized_gradients, stage 3): dense gradients are exchanged in int4 instead of
+ *             reduce-scattered, see quantized_program.h; what follows is the same.
  * Invariants: bytes reduced in a step = gradients (stages 0, 1) or micro-batches x gradients.
  */
 #pragma once

@@ -16,6 +16,7 @@
 
 static const char *const auto_word[] = {"auto", NULL};
 static const char *const shard_words[] = {"all", "node", NULL};
+static const char *const secondary_words[] = {"none", "node", NULL};
 static const char *const clip_words[] = {"auto", "none", NULL};
 static const char *const all_word[] = {"all", NULL};
 static const char *const shares[] = {LS_SHARES (NAME_OF) NULL};
@@ -279,7 +280,7 @@ const LsConfigKey ls_workload_keys[] = {
      .source = "ZeRO and FSDP: one shard on each rank",
      .when = "only with zero.stage > 0 and several data-parallel ranks",
      .meaning = "ranks that states are sharded over; groups of them hold copies, which are summed "
-                "(hybrid sharding, HSDP, ZeRO++ hpZ); node: as many as lie on a node"},
+                "(hybrid sharding, HSDP, MiCS); node: as many as lie on a node"},
     {.path = W "zero.quantized_weights",
      .type = LS_CONFIG_BOOLEAN,
      .default_text = "false",
@@ -288,6 +289,26 @@ const LsConfigKey ls_workload_keys[] = {
      .meaning =
          "layers are gathered in int8 with a scale per 4096 values, made of each shard before and "
          "undone after (ZeRO++ qwZ, DeepSpeed's zero_quantized_weights)"},
+    {.path = W "zero.quantized_gradients",
+     .type = LS_CONFIG_BOOLEAN,
+     .default_text = "false",
+     .source = "gradients travel as precision.communication says",
+     .when = "only with zero.stage 3 and several data-parallel ranks",
+     .meaning = "gradients are exchanged in int4 with a scale per 4096 values instead of "
+                "reduce-scattered: "
+                "inside each node, summed, then across nodes (ZeRO++ qgZ, DeepSpeed's "
+                "zero_quantized_gradients); those of routed experts are not"},
+    {.path = W "zero.secondary_group",
+     .type = LS_CONFIG_INTEGER,
+     .minimum = 2,
+     .maximum = 1000000,
+     .choices = secondary_words,
+     .default_text = "none",
+     .source = "ZeRO: one shard on each rank",
+     .when = "only with zero.stage 3 and several data-parallel ranks",
+     .meaning = "ranks that hold all parameters among them once more, in 16 bits, and gather from "
+                "each other after the forward pass (ZeRO++ hpZ, DeepSpeed's "
+                "zero_hpz_partition_size); node: as many as lie on a node; not of routed experts"},
     {.path = W "zero.offload",
      .type = LS_CONFIG_WORD,
      .choices = offload_words,

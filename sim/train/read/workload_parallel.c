@@ -312,8 +312,7 @@ static void check_pipeline (LsWorkloadReader *r) {
     refuse_uneven (r, stages, layers);
 }
 
-/* The divisors of n, for a message; "1, 2, ... 64" when there are many (transfer full). */
-static char *divisors (guint n) {
+char *ls_reader_divisors (guint n) {
   GString *text = g_string_new (NULL);
   guint shown = 0;
 
@@ -339,7 +338,7 @@ static void check_experts (LsWorkloadReader *r) {
   if (ls_layout_experts_fit (layout))
     return;
   if (there % split != 0) {
-    legal = divisors (there);
+    legal = ls_reader_divisors (there);
     ls_reader_fault (
         r, W "parallel.expert_tensor",
         "%u does not divide the %u ranks of a stage (tensor x context x data); use one of "
@@ -347,7 +346,7 @@ static void check_experts (LsWorkloadReader *r) {
         split, there, legal);
     return;
   }
-  legal = divisors (there / split);
+  legal = ls_reader_divisors (there / split);
   ls_reader_fault (
       r, W "parallel.expert",
       "%u x expert_tensor %u does not divide the %u ranks of a stage (tensor x context x "
@@ -523,172 +522,4 @@ void ls_reader_parallel (LsWorkloadReader *r) {
   check_context (r);
   check_pipeline (r);
   resolve_ranks (r);
-}
-
-/* Members of each group of copies that follow one another on a node; 0 when they differ. */
-static guint copies_per_node (LsWorkloadReader *r) {
-  const LsWorkload *w = r->workload;
-  const guint copies = ls_layout_copies (&w->layout);
-  g_autofree guint *ranks = g_new (guint, copies);
-  guint all = 0;
-
-  for (guint g = 0; g < ls_layout_n_groups (&w->layout, LS_AXIS_DATA_CONTEXT); g++) {
-    guint run = 0, node = G_MAXUINT;
-
-    ls_layout_members (&w->layout, LS_AXIS_DATA_CONTEXT, g, ranks);
-    for (guint i = 0; i <= copies; i++) {
-      const guint here =
-          i < copies ? ls_cluster_gpu_node (r->cluster, w->gpu_of_rank[ranks[i]]) : G_MAXUINT;
-
-      if (i > 0 && here != node) {
-        if (all > 0 && run != all)
-          return 0;
-        all = run;
-        run = 0;
-      }
-      node = here;
-      run++;
-    }
-  }
-  return all;
-}
-
-/* Experts are repeated as often as all else, so that each group of shards needs as many of their copies. */
-static void check_expert_shards (LsWorkloadReader *r, const char *path) {
-  const LsWorkload *w = r->workload;
-  const guint copies = ls_workload_expert_copies (w), replicas = ls_workload_replicas (w);
-
-  if (!ls_workload_has_experts (w))
-    return;
-  if (w->zero.shard_group == 1)
-    ls_reader_fault (r, path, "of 1 shards nothing; with experts use more, or zero.stage 0");
-  else if (copies % replicas != 0)
-    ls_reader_fault (r, path,
-                     "%u makes %u groups, which do not divide the %u ranks that hold the same "
-                     "experts; use a multiple of %u",
-                     w->zero.shard_group, replicas, copies, ls_layout_copies (&w->layout) / copies);
-}
-
-/* Hybrid sharding: the size of a shard group. */
-static void read_shard_group (LsWorkloadReader *r) {
-  const char *const path = W "zero.shard_group";
-  LsWorkload *w = r->workload;
-  const guint copies = ls_layout_copies (&w->layout);
-  gint64 size;
-
-  if (ls_config_is_word (r->config, path, "all") || w->gpu_of_rank == NULL || r->cluster == NULL)
-    return;
-  if (copies == 1 || w->zero.stage == 0) {
-    ls_reader_no_effect (r, path,
-                         copies == 1 ? "there is one data-parallel rank" : "zero.stage is 0");
-    return;
-  }
-  size = ls_config_is_word (r->config, path, "node") ? copies_per_node (r)
-                                                     : ls_config_get_int (r->config, path);
-  if (size == 0) {
-    ls_reader_fault (r, path, "nodes hold unequal parts of the %u copies; give a number", copies);
-  } else if (copies % size != 0) {
-    g_autofree char *legal = divisors (copies);
-
-    ls_reader_fault (
-        r, path,
-        "%" G_GINT64_FORMAT
-        " does not divide the %u ranks that hold the same parameters (data x context); "
-        "use one of %s",
-        size, copies, legal);
-  } else {
-    w->zero.shard_group = (guint) size;
-    check_expert_shards (r, path);
-  }
-  if (size == 1 && !ls_workload_has_experts (w))
-    ls_config_warning_at (r->config, r->errors, path,
-                          "shard groups of one rank: nothing is sharded, all copies are summed");
-}
-
-/* Host memory for each rank, on the node where that is least. */
-static void share_host (LsWorkloadReader *r) {
-  LsWorkload *w = r->workload;
-
-  if (w->gpu_of_rank == NULL || r->cluster == NULL)
-    return;
-  g_autofree guint *ranks = g_new0 (guint, ls_cluster_n_nodes (r->cluster));
-  for (guint rank = 0; rank < w->layout.ranks; rank++)
-    ranks[ls_cluster_gpu_node (r->cluster, w->gpu_of_rank[rank])]++;
-  for (guint node = 0; node < ls_cluster_n_nodes (r->cluster); node++) {
-    if (ranks[node] == 0)
-      continue;
-    const gint64 each = ls_cluster_node (r->cluster, node)->host_memory_bytes / ranks[node];
-    if (w->host_bytes == 0 || each < w->host_bytes)
-      w->host_bytes = each;
-  }
-}
-
-/* DeepSpeed refuses the same: without a stage there is no sharded state to move, and only stage 3 fetches
- * parameters layer by layer. source: its documentation, offload_optimizer and offload_param. */
-static void check_offload (LsWorkloadReader *r) {
-  const char *const path = W "zero.offload";
-  const LsZero *zero = &r->workload->zero;
-
-  if (zero->offload != LS_OFFLOAD_NONE && zero->stage == 0)
-    ls_reader_fault (r, path, "%s needs zero.stage 1, 2 or 3, on one GPU too; zero.stage is 0",
-                     ls_offload_name (zero->offload));
-  else if (zero->offload == LS_OFFLOAD_PARAMETERS && zero->stage < 3)
-    ls_reader_fault (r, path,
-                     "parameters needs zero.stage 3, whose layers are fetched one by one; "
-                     "zero.stage is %d, which may offload the optimizer",
-                     zero->stage);
-}
-
-static void check_quantized (LsWorkloadReader *r) {
-  const char *const path = W "zero.quantized_weights";
-  const LsWorkload *w = r->workload;
-  const char *why = NULL;
-
-  if (w->zero.stage < 3)
-    why = "only stage 3 gathers parameters layer by layer";
-  else if (ls_workload_shards (w) == 1)
-    why = "there is one rank to gather from";
-  else if (w->precision.narrow.used && w->precision.narrow.gathered)
-    why = "parameters are gathered in the format of precision.compute already";
-  if (why == NULL)
-    return;
-  ls_reader_no_effect (r, path, why);
-  r->workload->zero.quantized_weights = FALSE;
-}
-
-/* Keys of `zero` that cannot matter in this layout. */
-void ls_reader_check_zero (LsWorkloadReader *r) {
-  static const char *const keys[] = {W "zero.stage",        W "zero.overlap",
-                                     W "zero.bucket",       W "zero.prefetch",
-                                     W "zero.max_gathered", W "zero.overlap_gather"};
-  const guint first_of_3 = 3, last_of_3 = 4, overlap_gather = 5;
-  const LsZero *zero = &r->workload->zero;
-
-  read_shard_group (r);
-  check_offload (r);
-  check_quantized (r);
-  share_host (r);
-  if (ls_layout_copies (&r->workload->layout) == 1 && zero->offload == LS_OFFLOAD_NONE) {
-    for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
-      if (i > 0 || zero->stage > 0)
-        ls_reader_no_effect (r, keys[i],
-                             "there is one data-parallel rank: nothing to shard or reduce");
-    return;
-  }
-  if (zero->stage == 3 || (zero->stage == 2 && zero->offload != LS_OFFLOAD_NONE))
-    ls_reader_no_effect (r, keys[2],
-                         zero->stage == 3 ? "stage 3 reduces layer by layer"
-                                          : "gradients go to the host layer by layer");
-  else if (ls_workload_unit_buckets (r->workload) && ls_workload_gathers_ahead (r->workload))
-    ls_reader_no_effect (r, keys[2], "with this software each layer is a bucket");
-  if (zero->stage < 1 || zero->stage > 2)
-    ls_reader_no_effect (r, keys[overlap_gather],
-                         "only stages 1 and 2 gather what was updated once a step");
-  else if (!zero->overlap)
-    ls_reader_no_effect (r, keys[overlap_gather], "zero.overlap is false");
-  for (guint i = first_of_3; i <= last_of_3; i++)
-    if (zero->stage < 3)
-      ls_reader_no_effect (r, keys[i], "only stage 3 gathers parameters layer by layer");
-    else if (!zero->overlap)
-      ls_reader_no_effect (r, keys[i], "zero.overlap is false");
 }

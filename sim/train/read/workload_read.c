@@ -183,6 +183,7 @@ static void read_zero (LsWorkloadReader *r) {
   if (ls_reader_has (r, W "zero.max_gathered"))
     zero->max_gathered = ls_config_get_int (r->config, W "zero.max_gathered");
   zero->quantized_weights = ls_config_get_bool (r->config, W "zero.quantized_weights");
+  zero->quantized_gradients = ls_config_get_bool (r->config, W "zero.quantized_gradients");
   zero->offload = (LsOffload) ls_reader_word (r, W "zero.offload", offload_word, LS_N_OFFLOADS);
 }
 

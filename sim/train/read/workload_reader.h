@@ -53,5 +53,7 @@ void ls_reader_unheard (LsWorkloadReader *r);
 void ls_reader_stop (LsWorkloadReader *r);
 /* What keys that are left open came to, told to the config for --explain; once the workload is whole. */
 void ls_reader_settled (LsWorkloadReader *r);
-/* Keys of `zero` that cannot matter in this layout. */
+/* The divisors of n, for a message; "1, 2, ... 64" when there are many (transfer full). */
+char *ls_reader_divisors (guint n);
+/* `zero` in this layout: groups, contradictions, keys that cannot matter. */
 void ls_reader_check_zero (LsWorkloadReader *r);

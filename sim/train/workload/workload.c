@@ -120,6 +120,21 @@ guint ls_workload_shards (const LsWorkload *workload) {
   return workload->zero.shard_group > 0 ? MIN (workload->zero.shard_group, copies) : copies;
 }
 
+guint ls_workload_backward_shards (const LsWorkload *workload) {
+  const guint shards = ls_workload_shards (workload);
+
+  return workload->zero.stage >= 3 && workload->zero.secondary_group > 0
+             ? MIN (workload->zero.secondary_group, shards)
+             : shards;
+}
+
+gboolean ls_workload_reduces_in_hops (const LsWorkload *workload) {
+  const LsZero *zero = &workload->zero;
+
+  return zero->quantized_gradients && zero->stage >= 3 && zero->node_group > 1 &&
+         zero->node_group < ls_workload_shards (workload);
+}
+
 gint64 ls_workload_owned (const LsWorkload *workload, gint64 parameters, gint64 expert_parameters) {
   const gint64 shards = ls_workload_shards (workload);
   const gint64 expert_shards = ls_workload_expert_shards (workload);

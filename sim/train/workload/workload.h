@@ -31,8 +31,12 @@ typedef struct {
   gint64 max_gathered; /* parameters gathered at once at most, stage 3; 0: no limit */
   /* States are sharded in groups of so many copies and repeated over these; 0: all */
   guint shard_group;
-  LsOffload offload;          /* what lies in the memory of the host */
-  gboolean quantized_weights; /* stage 3 gathers int8 (ZeRO++) */
+  LsOffload offload; /* what lies in the memory of the host */
+  /* ZeRO++, stage 3: layers are gathered in int8; gradients are reduced in int4, in hops inside a node and across when
+   * node_group of the ranks of a shard group lie on each (0 and 1: one hop); groups of so many hold the parameters
+   * once more, for the backward pass (0: none do) */
+  gboolean quantized_weights, quantized_gradients;
+  guint node_group, secondary_group;
 } LsZero;
 
 typedef struct {
@@ -134,6 +138,10 @@ gboolean ls_workload_gathers (const LsWorkload *workload);
 gboolean ls_workload_gathers_ahead (const LsWorkload *workload);
 /* TRUE when each layer is a bucket of gradients, and of parameters that are gathered (stages 1, 2). */
 gboolean ls_workload_unit_buckets (const LsWorkload *workload);
+/* Ranks that gather a layer for the backward pass from each other: fewer with a secondary partition (ZeRO++ hpZ). */
+guint ls_workload_backward_shards (const LsWorkload *workload);
+/* TRUE when quantised gradients are exchanged inside nodes first, then across. */
+gboolean ls_workload_reduces_in_hops (const LsWorkload *workload);
 /* TRUE when these are fewer than hold the same parameters (hybrid sharding). */
 gboolean ls_workload_is_hybrid (const LsWorkload *workload);
 /* TRUE when gradients are clipped by their norm. */
