@@ -208,6 +208,29 @@ static void host_table (GString *out, const LsWorkload *w, const LsAccelerator *
   }
 }
 
+/* What zero.nvme puts on drives, and what of the host's memory it passes through. */
+static void drives_table (GString *out, const LsWorkload *w, const LsAccelerator *const *gpus) {
+  if (ls_workload_nvme (w) == LS_OFFLOAD_NONE)
+    return;
+  g_string_append_printf (
+      out, "on the drives of the node, of each rank\n%-6s %12s %12s %12s %12s %12s %12s\n", "stage",
+      "parameters", "gradients", "optimizer", "sum", "share", "staging");
+  for (guint stage = 0; stage < w->layout.pipeline; stage++) {
+    LsMemoryEstimate estimate;
+
+    ls_memory_estimate (w, stage, gpus[stage], &estimate);
+    g_string_append_printf (out, "%-6u", stage);
+    append_cell (out, (double) estimate.drives.parameters_bytes);
+    append_cell (out, (double) estimate.drives.gradients_bytes);
+    append_cell (out, (double) estimate.drives.optimizer_bytes);
+    append_cell (out, (double) estimate.drives_bytes);
+    append_cell (out, (double) estimate.drives_capacity_bytes);
+    append_cell (out, (double) estimate.host_staging_bytes);
+    g_string_append (out, ls_memory_drives_fit (&estimate) ? "\n" : "  does not fit\n");
+  }
+  g_string_append (out, "staging: in the memory of the host, in its sum\n");
+}
+
 void ls_check_memory (GString *out, const LsScenario *scenario, guint job) {
   g_autofree const LsAccelerator **gpus = ls_scenario_stage_gpus (scenario, job);
   const LsWorkload *w = scenario->jobs[job].workload;
@@ -229,6 +252,7 @@ void ls_check_memory (GString *out, const LsScenario *scenario, guint job) {
     g_string_append (out, estimate.fits ? "\n" : "  does not fit\n");
   }
   host_table (out, w, gpus);
+  drives_table (out, w, gpus);
   ls_memory_fullest (w, gpus, &fullest);
   if (fullest.frozen_bytes > 0) {
     g_string_append (out, "frozen");
@@ -265,6 +289,17 @@ static void json_estimate (LsJson *json, const LsMemoryEstimate *estimate) {
   ls_json_integer (json, "needed_bytes", estimate->host_bytes);
   ls_json_integer (json, "capacity_bytes", estimate->host_capacity_bytes);
   ls_json_boolean (json, "fits", ls_memory_host_fits (estimate));
+  ls_json_close (json);
+  if (estimate->drives_bytes == 0)
+    return;
+  ls_json_open_object (json, "drives");
+  ls_json_integer (json, "parameters_bytes", estimate->drives.parameters_bytes);
+  ls_json_integer (json, "gradients_bytes", estimate->drives.gradients_bytes);
+  ls_json_integer (json, "optimizer_bytes", estimate->drives.optimizer_bytes);
+  ls_json_integer (json, "staging_bytes", estimate->host_staging_bytes);
+  ls_json_integer (json, "needed_bytes", estimate->drives_bytes);
+  ls_json_integer (json, "capacity_bytes", estimate->drives_capacity_bytes);
+  ls_json_boolean (json, "fits", ls_memory_drives_fit (estimate));
   ls_json_close (json);
 }
 

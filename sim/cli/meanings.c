@@ -86,6 +86,8 @@ static const char *const collectives[LS_N_COLLECTIVE_OPS] = {
     [LS_COLLECTIVE_DEVICE_TO_HOST] = "copy from a GPU",
     [LS_COLLECTIVE_STORAGE_READ] = "read of files",
     [LS_COLLECTIVE_STORAGE_WRITE] = "write of files",
+    [LS_COLLECTIVE_NVME_READ] = "read of the node's own drives",
+    [LS_COLLECTIVE_NVME_WRITE] = "write to the node's own drives",
 };
 
 static const char *const schedules[LS_N_SCHEDULES] = {

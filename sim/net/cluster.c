@@ -139,6 +139,7 @@ void ls_node_spec_from_preset (LsNodeSpec *spec, const LsNode *preset) {
       .host_memory_bytes = preset->host_memory_bytes,
       .host_memory_bytes_per_s = preset->host_memory_bytes_per_s,
       .nvme_bytes_per_s = preset->nvme_bytes_per_s,
+      .nvme_bytes = preset->nvme_bytes,
       .hosts = (guint) MAX (1, preset->hosts),
       .sockets = (guint) MAX (1, preset->host_sockets),
       .launch_ps = -1,

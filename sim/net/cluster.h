@@ -51,7 +51,9 @@ typedef struct {
   guint host_cores;
   gint64 host_memory_bytes;
   double host_memory_bytes_per_s;
-  double nvme_bytes_per_s; /* 0: none */
+  double nvme_bytes_per_s;       /* of all drives, read; 0: none */
+  double nvme_write_bytes_per_s; /* 0: as they read */
+  gint64 nvme_bytes;             /* 0: unknown */
   /* Tuning of collectives inside the node. */
   gboolean ideal;    /* protocol "ideal": alpha-beta */
   double efficiency; /* of links; 0: as fitted for the link */

@@ -71,6 +71,8 @@ static void settle_host (const Teller *teller, const LsNodeSpec *node) {
     say_quantity (teller, "host.nvme", node->nvme_bytes_per_s, LS_DIMENSION_BYTES_PER_S);
   else
     say (teller, "host.nvme", "none");
+  if (node->nvme_bytes_per_s > 0 && node->nvme_bytes > 0)
+    say_quantity (teller, "host.nvme_size", (double) node->nvme_bytes, LS_DIMENSION_BYTES);
 }
 
 void ls_cluster_reader_settled (LsConfig *config, const LsCluster *cluster) {

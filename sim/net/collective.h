@@ -26,7 +26,9 @@
   X (HOST_TO_DEVICE, "host_to_device") /* copies, for LS_OP_COPY */  \
   X (DEVICE_TO_HOST, "device_to_host")                               \
   X (STORAGE_READ, "storage_read")                                   \
-  X (STORAGE_WRITE, "storage_write")
+  X (STORAGE_WRITE, "storage_write")                                 \
+  X (NVME_READ, "nvme_read") /* of the node's own drives */          \
+  X (NVME_WRITE, "nvme_write")
 
 #define LS_ENUM_COLLECTIVE(id, name) LS_COLLECTIVE_##id,
 typedef enum { LS_COLLECTIVE_OPS (LS_ENUM_COLLECTIVE) LS_N_COLLECTIVE_OPS } LsCollectiveOp;

@@ -322,6 +322,12 @@ static LsTransfer *copy_transfer_new (LsNet *net, guint gpu, const LsDescriptor 
       latency_s = ls_time_s_from_ps (MAX (0, spec->launch_ps) + MAX (0, spec->hop_ps));
     ls_route_host (topology, &net->usages, gpu, up, 1);
     ls_usages_add (&net->usages, topology->hbm[gpu], 1);
+  } else if (descriptor->op == LS_COLLECTIVE_NVME_READ ||
+             descriptor->op == LS_COLLECTIVE_NVME_WRITE) {
+    latency_s = NVME_LATENCY_S;
+    if (!ls_route_drives (topology, &net->usages, node, descriptor->op == LS_COLLECTIVE_NVME_READ,
+                          1))
+      ls_usages_add (&net->usages, topology->host_memory[node], 1);
   } else {
     gboolean read = descriptor->op == LS_COLLECTIVE_STORAGE_READ;
     latency_s =

@@ -250,6 +250,20 @@ static void read_sockets (LsClusterReader *reader, const char *base, LsNodeSpec 
     ls_cluster_read_no_effect (reader, base, "host.socket_link", "the node has one socket");
 }
 
+/* What drives have beside their rate. */
+static void read_drives (LsClusterReader *reader, const char *base, LsNodeSpec *node) {
+  g_autofree char *size = ls_cluster_read_key (base, "host.nvme_size");
+
+  node->nvme_write_bytes_per_s =
+      ls_cluster_read_quantity (reader, base, "host.nvme_write", node->nvme_write_bytes_per_s);
+  if (ls_config_has (reader->config, size))
+    node->nvme_bytes = ls_config_get_size_bytes (reader->config, size);
+  if (node->nvme_bytes_per_s > 0)
+    return;
+  ls_cluster_read_no_effect (reader, base, "host.nvme_write", "the node has no drives");
+  ls_cluster_read_no_effect (reader, base, "host.nvme_size", "the node has no drives");
+}
+
 static void read_host (LsClusterReader *reader, const char *base, LsNodeSpec *node) {
   g_autofree char *pcie = ls_cluster_read_key (base, "host.pcie");
   g_autofree char *memory = ls_cluster_read_key (base, "host.memory");
@@ -260,6 +274,7 @@ static void read_host (LsClusterReader *reader, const char *base, LsNodeSpec *no
                                                             node->host_memory_bytes_per_s);
   node->nvme_bytes_per_s =
       ls_cluster_read_quantity (reader, base, "host.nvme", node->nvme_bytes_per_s);
+  read_drives (reader, base, node);
   node->gpus_per_pcie_root =
       ls_cluster_read_integer (reader, base, "host.gpus_per_root", node->gpus_per_pcie_root);
   read_sockets (reader, base, node);

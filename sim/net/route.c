@@ -344,17 +344,27 @@ static gboolean over_adapters (const LsTopology *topology, LsUsages *usages, gui
   return n > 0;
 }
 
+gboolean ls_route_drives (const LsTopology *topology, LsUsages *usages, guint node, gboolean read,
+                          double amount) {
+  const LsNodeSpec *spec = node_of (topology, node);
+  const double writes = spec->nvme_write_bytes_per_s;
+  const double slower = read || writes <= 0 ? 1 : spec->nvme_bytes_per_s / writes;
+
+  if (topology->nvme[node] == LS_NO_NUMBER)
+    return FALSE;
+  ls_usages_add (usages, topology->nvme[node], amount * slower);
+  ls_usages_add (usages, topology->host_memory[node], amount);
+  return TRUE;
+}
+
 gboolean ls_route_storage (const LsTopology *topology, LsUsages *usages, guint node, gboolean read,
                            double amount) {
   const LsStorageSpec *storage = ls_cluster_storage (topology->cluster);
-  if (storage->present) {
-    if (!over_adapters (topology, usages, node, storage->fabric, read, amount))
-      return FALSE;
-    ls_usages_add (usages, read ? topology->storage_read : topology->storage_write, amount);
-  } else if (topology->nvme[node] != LS_NO_NUMBER)
-    ls_usages_add (usages, topology->nvme[node], amount);
-  else
+  if (!storage->present)
+    return ls_route_drives (topology, usages, node, read, amount);
+  if (!over_adapters (topology, usages, node, storage->fabric, read, amount))
     return FALSE;
+  ls_usages_add (usages, read ? topology->storage_read : topology->storage_write, amount);
   ls_usages_add (usages, topology->host_memory[node], amount);
   return TRUE;
 }

@@ -51,5 +51,9 @@ void ls_route_between_ends (const LsTopology *topology, LsUsages *usages, guint 
 /* Between a node's host memory and the storage service or, without one, its drives. FALSE: neither. */
 gboolean ls_route_storage (const LsTopology *topology, LsUsages *usages, guint node, gboolean read,
                            double amount);
+/* Between a node's host memory and its drives, whose capacity is what they read: a write takes more of it where they
+ * write slower. FALSE: there are none. */
+gboolean ls_route_drives (const LsTopology *topology, LsUsages *usages, guint node, gboolean read,
+                          double amount);
 /* Switches and cables between a node and the storage service; 0: drives. */
 gint64 ls_route_storage_latency_ps (const LsTopology *topology, guint node);

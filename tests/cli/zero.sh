@@ -70,3 +70,53 @@ faster() {
 }
 faster 4 1.24 1.36
 faster 1 1.8 2.2
+
+# States and parameters on drives: 34 bytes of each parameter pass a micro-batch's step with 16-bit gradients (2 read forward,
+# 2 backward, 2 of gradients written, 14 read and 14 written by the update), which is what the step takes where drives are
+# slow; a rank's memory of run and check are one; a write at half the rate takes twice as long.
+cat >drives.yaml <<'YAML'
+lockstep: 1
+cluster: {nodes: 1, node: {preset: dgx-2}}
+workload:
+  model: {layers: 50, hidden: 8192, heads: 64, vocab: 50257, max_seq: 1024}
+  precision: {compute: fp16}
+  batch: {global: 16, micro: 1, seq_len: 1024}
+  zero: {stage: 3, offload: parameters, nvme: parameters}
+  recompute: full
+  stop: {steps: 1}
+trace: {level: none}
+YAML
+value() { tr ',{}' '\n' <out | sed -n "s/.*\"$1\": *//p" | head -n 1; }
+run 0 run drives.yaml --json
+second=$(value step_time_s) held=$(value drives_bytes)
+run 0 check drives.yaml --memory --json
+tr -d ' \n' <out | grep -q "\"drives\":{[^}]*\"needed_bytes\":$held," ||
+  fail "check does not say that $held bytes lie on drives"
+awk -v s="$second" -v held="$held" 'BEGIN { bytes = held / 16 * 34 * 16; t = bytes / 20e9; exit !(s > t && s < 1.03 * t) }' ||
+  fail "$second s is not the time of the drives"
+run 0 check drives.yaml --memory
+empty err
+says out "on the drives of the node, of each rank"
+says out "5.086 GB     5.086 GB     30.52 GB     40.69 GB     1.919 TB"
+run 3 check drives.yaml --memory --set 'cluster.groups.main.node.host.nvme_size=0.5 TB'
+says out "does not fit its drives; the device has room"
+run 3 run drives.yaml --set 'cluster.groups.main.node.host.nvme_size=0.5 TB'
+says out "on drives       40.69 GB of each rank, its share is 31.25 GB: DOES NOT FIT"
+run 0 run drives.yaml --set trace.level=ops -o drives.db
+run 0 query drives.db "SELECT name, kind, phase, count(*) FROM events WHERE rank = 0 AND axis = 'offload' GROUP BY 1, 2, 3"
+for line in 'read_parameters *storage_read *forward' 'read_parameters *storage_read *backward' \
+  'write_gradients *storage_write *backward' 'read_states *storage_read *optimizer' \
+  'write_states *storage_write *optimizer' 'update *host_work *optimizer'; do
+  grep -q "$line" out || fail "no $line in the trace"
+done
+# Four GPUs write 10 GB each to drives of 20 GB/s that write at 5.
+cat >writes.yaml <<'YAML'
+lockstep: 1
+cluster: {nodes: 1, node: {preset: dgx-2, gpus: 4, host: {nvme: 20 GB/s, nvme_write: 5 GB/s}}}
+workload: {model: {kind: traffic, operation: nvme_write, size: 10 GB}, stop: {steps: 1}}
+trace: {level: none}
+YAML
+run 0 run writes.yaml
+says out "time            8 s"
+run 0 run writes.yaml --set workload.model.operation=nvme_read
+says out "time            2 s"

@@ -349,7 +349,7 @@ static const struct {
      "virtual_stages: 2, layers_per_stage: [8, 8, 8, 8]}, batch: {global: 16}}",
      "cuts the model into 8 stages, 2 for each of the 4 devices"},
     {"workload: {model: llama2-7b, update: async}", "needs servers"},
-    {"workload: {model: llama2-7b, zero: {offload: nvme}}", "not yet"},
+    {"workload: {model: llama2-7b, zero: {offload: nvme}}", "is not known"},
     {"workload: {model: llama2-7b, zero: {offload: optimizer}}", "needs zero.stage 1, 2 or 3"},
     {"workload: {model: llama2-7b, zero: {stage: 2, offload: parameters}}", "needs zero.stage 3"},
     {"workload: {model: llama2-7b, zero: {stage: 4}}", "workload.zero.stage"},

@@ -35,7 +35,7 @@ static gint64 shard (gint64 n, guint ranks) {
   return (n + ranks - 1) / ranks;
 }
 
-static gint64 optimizer_bytes (const LsWorkload *workload) {
+gint64 ls_memory_states_bytes (const LsWorkload *workload) {
   const LsPrecision *p = &workload->precision;
 
   return (p->master_used ? ls_format_bytes (p->master) : 0) +
@@ -59,7 +59,7 @@ static LsStaticMemory states (const LsWorkload *workload, gint64 parameters, gui
               : (stage >= 2 ? own : parameters) * ls_format_bytes (workload->precision.gradients),
       .optimizer_bytes = offload != LS_OFFLOAD_NONE
                              ? 0
-                             : (stage >= 1 ? own : parameters) * optimizer_bytes (workload),
+                             : (stage >= 1 ? own : parameters) * ls_memory_states_bytes (workload),
   };
 }
 
@@ -84,7 +84,8 @@ static gint64 frozen_bytes (const LsWorkload *workload, const LsStage *stage) {
          shard ((gint64) ceil (experts), shards ? ls_workload_expert_shards (workload) : 1);
 }
 
-LsStaticMemory ls_memory_host (const LsWorkload *workload, const LsStage *stage) {
+/* What is offloaded, wherever it lies. */
+static LsStaticMemory offloaded (const LsWorkload *workload, const LsStage *stage) {
   const LsPrecision *p = &workload->precision;
   const gint64 own = ls_workload_owned (workload, stage->parameters, stage->expert_parameters);
 
@@ -96,8 +97,58 @@ LsStaticMemory ls_memory_host (const LsWorkload *workload, const LsStage *stage)
               ? own * ls_format_bytes (p->parameters) + frozen_bytes (workload, stage)
               : 0,
       .gradients_bytes = own * ls_format_bytes (p->gradients),
-      .optimizer_bytes = own * optimizer_bytes (workload),
+      .optimizer_bytes = own * ls_memory_states_bytes (workload),
   };
+}
+
+LsStaticMemory ls_memory_drives (const LsWorkload *workload, const LsStage *stage) {
+  const LsStaticMemory all = offloaded (workload, stage);
+  const LsOffload nvme = ls_workload_nvme (workload);
+
+  return (LsStaticMemory){
+      .parameters_bytes = nvme == LS_OFFLOAD_PARAMETERS ? all.parameters_bytes : 0,
+      .gradients_bytes = ls_workload_drops_gradients (workload) ? all.gradients_bytes : 0,
+      .optimizer_bytes = nvme != LS_OFFLOAD_NONE ? all.optimizer_bytes : 0,
+  };
+}
+
+LsStaticMemory ls_memory_host (const LsWorkload *workload, const LsStage *stage) {
+  const LsStaticMemory all = offloaded (workload, stage),
+                       drives = ls_memory_drives (workload, stage);
+
+  return (LsStaticMemory){
+      .parameters_bytes = all.parameters_bytes - drives.parameters_bytes,
+      .gradients_bytes = all.gradients_bytes - drives.gradients_bytes,
+      .optimizer_bytes = all.optimizer_bytes - drives.optimizer_bytes,
+  };
+}
+
+/* The largest layer, as it is gathered. */
+static gint64 largest_layer (const LsWorkload *workload, const LsStage *stage) {
+  gint64 most = 0;
+
+  for (guint i = 0; i < stage->n_runs; i++) {
+    const LsGatheredBytes bytes = ls_gathered_bytes (stage->runs[i].plan, &workload->precision);
+    most = MAX (most, shard (bytes.dense, ls_workload_shards (workload)) +
+                          shard (bytes.experts, ls_workload_expert_shards (workload)));
+  }
+  return most;
+}
+
+gint64 ls_memory_staging (const LsWorkload *workload, const LsStage *stage) {
+  const LsStaticMemory drives = ls_memory_drives (workload, stage);
+  const gint64 own = ls_workload_owned (workload, stage->parameters, stage->expert_parameters);
+  const gint64 groups = ls_workload_sub_groups (workload, own);
+  const gint64 live = MIN (groups, workload->zero.overlap ? LS_SUB_GROUPS_LIVE : 1);
+  const gint64 states = drives.gradients_bytes + drives.optimizer_bytes;
+
+  if (ls_workload_nvme (workload) == LS_OFFLOAD_NONE)
+    return 0;
+  return live * shard (states, (guint) MAX (groups, 1)) +
+         (drives.parameters_bytes > 0
+              ? ((gint64) ls_gather_depth (workload, stage) + LS_READ_AHEAD) *
+                    largest_layer (workload, stage)
+              : 0);
 }
 
 LsStaticMemory ls_memory_static (const LsWorkload *workload, gint64 parameters) {
@@ -127,7 +178,8 @@ LsStaticMemory ls_memory_static_stage (const LsWorkload *workload, const LsStage
 
 double ls_memory_bytes_per_parameter (const LsWorkload *workload) {
   return (double) (ls_format_bytes (workload->precision.parameters) +
-                   ls_format_bytes (workload->precision.gradients) + optimizer_bytes (workload));
+                   ls_format_bytes (workload->precision.gradients) +
+                   ls_memory_states_bytes (workload));
 }
 
 /* What travels beside the activations, for the walk. */
@@ -312,13 +364,23 @@ gint64 ls_memory_host_bytes (const LsWorkload *workload, guint device, const LsS
   const LsStaticMemory host = ls_memory_host (workload, stage);
 
   return host.parameters_bytes + host.gradients_bytes + host.optimizer_bytes +
-         ls_activations_host_bytes (workload, device, stage);
+         ls_memory_staging (workload, stage) + ls_activations_host_bytes (workload, device, stage);
+}
+
+gint64 ls_memory_drives_bytes (const LsWorkload *workload, const LsStage *stage) {
+  const LsStaticMemory drives = ls_memory_drives (workload, stage);
+
+  return drives.parameters_bytes + drives.gradients_bytes + drives.optimizer_bytes;
 }
 
 static void add_host (const LsWorkload *workload, const LsStage *stage,
                       LsMemoryEstimate *estimate) {
   estimate->host = ls_memory_host (workload, stage);
   estimate->host_activations_bytes = ls_activations_host_bytes (workload, estimate->stage, stage);
+  estimate->host_staging_bytes = ls_memory_staging (workload, stage);
+  estimate->drives = ls_memory_drives (workload, stage);
+  estimate->drives_bytes = ls_memory_drives_bytes (workload, stage);
+  estimate->drives_capacity_bytes = estimate->drives_bytes > 0 ? workload->nvme_bytes : 0;
   estimate->host_bytes = ls_memory_host_bytes (workload, estimate->stage, stage);
   estimate->host_capacity_bytes = estimate->host_bytes > 0 ? workload->host_bytes : 0;
 }
@@ -326,6 +388,15 @@ static void add_host (const LsWorkload *workload, const LsStage *stage,
 gboolean ls_memory_host_fits (const LsMemoryEstimate *estimate) {
   return estimate->host_capacity_bytes == 0 ||
          estimate->host_bytes <= estimate->host_capacity_bytes;
+}
+
+gboolean ls_memory_drives_fit (const LsMemoryEstimate *estimate) {
+  return estimate->drives_capacity_bytes == 0 ||
+         estimate->drives_bytes <= estimate->drives_capacity_bytes;
+}
+
+static gboolean fits_elsewhere (const LsMemoryEstimate *estimate) {
+  return ls_memory_host_fits (estimate) && ls_memory_drives_fit (estimate);
 }
 
 /* Servers that update hold what the optimizer keeps, and the master copy (update_replica.c). */
@@ -365,11 +436,11 @@ void ls_memory_estimate (const LsWorkload *workload, guint number, const LsAccel
       ls_memory_held (workload, stage, estimate->allocated_bytes, estimate->capacity_bytes);
   add_host (workload, stage, estimate);
   estimate->fits =
-      estimate->reserved_bytes <= estimate->capacity_bytes && ls_memory_host_fits (estimate);
+      estimate->reserved_bytes <= estimate->capacity_bytes && fits_elsewhere (estimate);
 }
 
 gboolean ls_memory_is_fuller (const LsMemoryEstimate *a, const LsMemoryEstimate *b) {
-  const gboolean fits[] = {ls_memory_host_fits (a), ls_memory_host_fits (b)};
+  const gboolean fits[] = {fits_elsewhere (a), fits_elsewhere (b)};
   const gint64 over[] = {a->reserved_bytes - a->capacity_bytes,
                          b->reserved_bytes - b->capacity_bytes};
 

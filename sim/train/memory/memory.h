@@ -40,7 +40,10 @@ typedef struct {
   gint64 capacity_bytes;         /* physical - context - communication - others */
   LsStaticMemory host;           /* of the rank, in the memory of its host (zero.offload) */
   gint64 host_activations_bytes; /* the same (recompute.offload) */
+  gint64 host_staging_bytes;     /* the same, on their way to and from drives */
   gint64 host_bytes, host_capacity_bytes; /* their sum; the rank's share of the host, 0: unknown */
+  LsStaticMemory drives;                  /* of the rank, on the drives of its node (zero.nvme) */
+  gint64 drives_bytes, drives_capacity_bytes; /* their sum; the rank's share, 0: unknown */
   gboolean fits;
   guint stage;
 } LsMemoryEstimate;
@@ -52,8 +55,16 @@ LsStaticMemory ls_memory_static_stage (const LsWorkload *workload, const LsStage
 /* What zero.offload keeps of it in the memory of the host: of each rank its shards of the optimizer's states and
  * of the gradients; with parameters these too. Not counted: pinned staging buffers. */
 LsStaticMemory ls_memory_host (const LsWorkload *workload, const LsStage *stage);
-/* The same and activations (activation_offload.h), of a device of the pipeline. */
+/* What of that zero.nvme keeps on drives instead. */
+LsStaticMemory ls_memory_drives (const LsWorkload *workload, const LsStage *stage);
+/* In the memory of the host on the way to and from drives: groups of states that are read, updated and written, and the
+ * rank's shards of layers that are read ahead. */
+gint64 ls_memory_staging (const LsWorkload *workload, const LsStage *stage);
+/* The host's, staging and activations (activation_offload.h), of a device of the pipeline. */
 gint64 ls_memory_host_bytes (const LsWorkload *workload, guint device, const LsStage *stage);
+gint64 ls_memory_drives_bytes (const LsWorkload *workload, const LsStage *stage);
+/* Bytes per parameter of master copy and moments. */
+gint64 ls_memory_states_bytes (const LsWorkload *workload);
 /* Bytes per parameter of all states without ZeRO: 16 or 18 for the common presets. */
 double ls_memory_bytes_per_parameter (const LsWorkload *workload);
 
@@ -66,8 +77,9 @@ void ls_memory_fullest (const LsWorkload *workload, const LsAccelerator *const *
 
 /* TRUE when `a` has less room on its device; where both devices have room, when its host alone lacks it. */
 gboolean ls_memory_is_fuller (const LsMemoryEstimate *a, const LsMemoryEstimate *b);
-/* TRUE when the host has room for what is offloaded to it, or it is not known how much it has. */
+/* TRUE when the host, or its drives, have room for what is offloaded to them, or it is not known how much they have. */
 gboolean ls_memory_host_fits (const LsMemoryEstimate *estimate);
+gboolean ls_memory_drives_fit (const LsMemoryEstimate *estimate);
 
 /* Groups that a rank communicates in: one per axis with more than one rank, and the world. */
 guint ls_memory_communicators (const LsWorkload *workload);

@@ -237,6 +237,22 @@ static void append_host (GString *text, const LsMemoryEstimate *e) {
                             ls_memory_host_fits (e) ? "" : ": too much");
 }
 
+/* What lies on drives. */
+static void append_drives (GString *text, const LsMemoryEstimate *e) {
+  if (e->drives_bytes == 0)
+    return;
+  g_string_append_printf (text,
+                          "; on the node's drives: parameters %.1f, gradients %.1f, optimizer "
+                          "%.1f GB of this rank, %.1f GB of its host's memory for what is on "
+                          "its way",
+                          GB (e->drives.parameters_bytes), GB (e->drives.gradients_bytes),
+                          GB (e->drives.optimizer_bytes), GB (e->host_staging_bytes));
+  if (e->drives_capacity_bytes > 0)
+    g_string_append_printf (text, ", %.1f of its share of %.1f GB%s", GB (e->drives_bytes),
+                            GB (e->drives_capacity_bytes),
+                            ls_memory_drives_fit (e) ? "" : ": too much");
+}
+
 char *ls_memory_verdict (const LsWorkload *workload, const LsAccelerator *const *accelerators,
                          const LsMemoryEstimate *e) {
   GString *text = g_string_new (NULL);
@@ -247,8 +263,9 @@ char *ls_memory_verdict (const LsWorkload *workload, const LsAccelerator *const 
     g_string_append_printf (text, "fits: %.1f GB of %.1f GB usable", GB (e->reserved_bytes),
                             GB (e->capacity_bytes));
   else if (e->reserved_bytes <= e->capacity_bytes)
-    g_string_append_printf (text, "does not fit its host; the device has room: %.1f GB of %.1f GB",
-                            GB (e->reserved_bytes), GB (e->capacity_bytes));
+    g_string_append_printf (text, "does not fit its %s; the device has room: %.1f GB of %.1f GB",
+                            ls_memory_host_fits (e) ? "drives" : "host", GB (e->reserved_bytes),
+                            GB (e->capacity_bytes));
   else
     g_string_append_printf (text, "does not fit: needs %.1f GB, %.1f GB usable",
                             GB (e->reserved_bytes), GB (e->capacity_bytes));
@@ -262,6 +279,7 @@ char *ls_memory_verdict (const LsWorkload *workload, const LsAccelerator *const 
   g_string_append_printf (text, " GB, allocator %.1f GB",
                           GB (e->reserved_bytes - e->allocated_bytes));
   append_host (text, e);
+  append_drives (text, e);
   if (is_close (e))
     g_string_append_printf (text, "; close: measured peaks differ from this count by up to %.0f %%",
                             100 * LS_MEMORY_ERROR);

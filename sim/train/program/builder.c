@@ -264,6 +264,8 @@ static LsKind kind_of_collective (LsCollectiveOp collective) {
       [LS_COLLECTIVE_DEVICE_TO_HOST] = LS_KIND_HOST_COPY,
       [LS_COLLECTIVE_STORAGE_READ] = LS_KIND_STORAGE_READ,
       [LS_COLLECTIVE_STORAGE_WRITE] = LS_KIND_STORAGE_WRITE,
+      [LS_COLLECTIVE_NVME_READ] = LS_KIND_STORAGE_READ,
+      [LS_COLLECTIVE_NVME_WRITE] = LS_KIND_STORAGE_WRITE,
   };
   return kinds[collective];
 }
@@ -344,5 +346,8 @@ LsMark ls_builder_zero_pieces (LsBuilder *builder, LsRole role, LsMark collectiv
   op.trace_kind = LS_KIND_DELAY;
   op.part = LS_PART_EXPOSED_ZERO;
   op.work_ps = ls_time_ps_from_s_checked (host_s);
-  return ls_builder_add (builder, role, &op);
+  const LsMark pieces = ls_builder_add (builder, role, &op);
+  if (pieces.stream != collective.stream)
+    ls_program_wait_same (builder->program, pieces, collective);
+  return pieces;
 }

@@ -37,6 +37,8 @@
   X (EXPERT, "expert")              /* all-to-alls of tokens, collectives inside experts */  \
   X (DRAIN, "drain")                /* writes a checkpoint to storage beside the step */     \
   X (OFFLOAD, "offload")            /* the host's update of what lies in its memory */       \
+  X (NVME_READ, "nvme_reads")       /* from the drives of the node: states, parameters */    \
+  X (NVME_WRITE, "nvme_writes")     /* and to them */                                        \
   X (STORE, "activations_out")      /* inputs of layers to the host */                       \
   X (FETCH, "activations_in")       /* and back */                                           \
   /* Of schedules that are lists of actions (action_program.h), beside NEXT and PREVIOUS. */ \

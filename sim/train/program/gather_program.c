@@ -10,6 +10,7 @@
 struct LsGatherState {
   GArray *gathers;  /* LsMark of the units of one segment, in order */
   GArray *releases; /* the same */
+  GArray *reads;    /* the same, from drives */
 };
 
 LsGatherState *ls_gather_state_new (void) {
@@ -17,6 +18,7 @@ LsGatherState *ls_gather_state_new (void) {
 
   state->gathers = g_array_new (FALSE, FALSE, sizeof (LsMark));
   state->releases = g_array_new (FALSE, FALSE, sizeof (LsMark));
+  state->reads = g_array_new (FALSE, FALSE, sizeof (LsMark));
   return state;
 }
 
@@ -25,6 +27,7 @@ void ls_gather_state_free (LsGatherState *state) {
     return;
   g_array_unref (state->gathers);
   g_array_unref (state->releases);
+  g_array_unref (state->reads);
   g_free (state);
 }
 
@@ -34,6 +37,10 @@ void ls_gather_begin_step (LsBuilder *builder) {
   LsMark before = ls_builder_last (builder);
   LsOp op = ls_builder_memory (builder, "step");
   LsMark start = ls_builder_add (builder, LS_ROLE_GATHER, &op);
+  ls_program_wait_same (builder->program, start, before);
+  if (!ls_offload_reads (builder))
+    return;
+  start = ls_builder_add (builder, LS_ROLE_NVME_READ, &op);
   ls_program_wait_same (builder->program, start, before);
 }
 
@@ -99,11 +106,15 @@ static LsMark gather_part (LsBuilder *builder, const LsLayerPlan *plan, gint64 s
 void ls_gather_begin_layer (LsBuilder *builder, const LsLayerPlan *plan, LsPhaseName phase) {
   const LsShared bytes = layer_bytes (builder, plan);
   guint parts = ls_builder_zero_parts (builder, plan);
-  LsMark gather = {0};
+  LsMark gather = {0}, read = {0};
   gboolean first = TRUE;
 
   if (!ls_builder_gathers (builder) || bytes.dense + bytes.experts == 0)
     return;
+  if (ls_offload_reads (builder)) {
+    read = ls_offload_read (builder, bytes.dense, bytes.experts, phase);
+    g_array_append_val (builder->gather->reads, read);
+  }
   for (guint part = 0; part < 2 * parts; part++) {
     const gboolean experts = part % 2 == 1;
     const gint64 of = experts ? bytes.experts : bytes.dense, at = part / 2;
@@ -113,6 +124,8 @@ void ls_gather_begin_layer (LsBuilder *builder, const LsLayerPlan *plan, LsPhase
     const LsMark begun = gather_part (builder, plan, size, experts, phase, &gather);
     if (first)
       g_array_append_val (builder->gather->gathers, begun);
+    if (first && read.valid)
+      ls_program_wait_same (builder->program, begun, read);
     first = FALSE;
   }
   ls_builder_wait (builder, gather);
@@ -135,23 +148,33 @@ void ls_gather_end_layer (LsBuilder *builder, const LsLayerPlan *plan) {
   ls_program_wait_same (builder->program, release, last);
 }
 
-void ls_gather_end_segment (LsBuilder *builder) {
-  GArray *gathers = builder->gather->gathers, *releases = builder->gather->releases;
-  gint64 n = gathers->len;
-  gint64 distance = ls_gather_depth (builder->spec->workload, builder->spec->stage);
+/* The i-th of `marks`, a unit of this segment, waits until the unit `distance` before it has been freed. */
+static void limit (LsBuilder *builder, const GArray *marks, gint64 distance) {
+  const GArray *releases = builder->gather->releases;
+  const gint64 n = marks->len;
 
-  LS_REQUIRE (gathers->len == releases->len);
+  LS_REQUIRE (marks->len == releases->len);
   for (gint64 i = 0; i < n; i++) {
     /* Unit i - distance of this iteration lies `back` iterations before it. */
     gint64 back = distance > i ? (distance - i + n - 1) / n : 0;
     gint64 unit = i - distance + back * n;
     LsLoopMap maps[LS_MAX_LOOP_DEPTH];
     ls_builder_map_back (builder, back, maps);
-    ls_program_wait (builder->program, g_array_index (gathers, LsMark, i),
+    ls_program_wait (builder->program, g_array_index (marks, LsMark, i),
                      g_array_index (releases, LsMark, unit), maps, builder->depth);
   }
-  g_array_set_size (gathers, 0);
-  g_array_set_size (releases, 0);
+}
+
+void ls_gather_end_segment (LsBuilder *builder) {
+  LsGatherState *state = builder->gather;
+  const gint64 depth = ls_gather_depth (builder->spec->workload, builder->spec->stage);
+
+  limit (builder, state->gathers, depth);
+  if (ls_offload_reads (builder))
+    limit (builder, state->reads, depth + LS_READ_AHEAD);
+  g_array_set_size (state->gathers, 0);
+  g_array_set_size (state->reads, 0);
+  g_array_set_size (state->releases, 0);
 }
 
 /* All parameters of one kind, in buckets, once `before` has ended. */

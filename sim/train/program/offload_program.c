@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/time.h"
+#include "train/memory/memory.h"
 
 gboolean ls_offload_updates (const LsBuilder *builder) {
   return builder->spec->workload->zero.offload != LS_OFFLOAD_NONE;
@@ -10,6 +11,10 @@ gboolean ls_offload_updates (const LsBuilder *builder) {
 
 gboolean ls_offload_fetches (const LsBuilder *builder) {
   return builder->spec->workload->zero.offload == LS_OFFLOAD_PARAMETERS;
+}
+
+gboolean ls_offload_reads (const LsBuilder *builder) {
+  return ls_workload_nvme (builder->spec->workload) == LS_OFFLOAD_PARAMETERS;
 }
 
 guint ls_offload_shards (const LsBuilder *builder, gboolean experts) {
@@ -56,9 +61,26 @@ LsOp ls_offload_fetch (LsBuilder *builder, gint64 bytes, gboolean experts) {
                           shard_of (builder, bytes, experts), LS_PHASE_FORWARD);
 }
 
-void ls_offload_pass (LsBuilder *builder, const char *name, double bytes) {
+LsMark ls_offload_read (LsBuilder *builder, gint64 dense, gint64 experts, LsPhaseName phase) {
+  const gint64 bytes = shard_of (builder, dense, FALSE) + shard_of (builder, experts, TRUE);
+  const LsOp op =
+      ls_offload_copy (builder, "read_parameters", LS_COLLECTIVE_NVME_READ, bytes, phase);
+
+  return ls_builder_add (builder, LS_ROLE_NVME_READ, &op);
+}
+
+LsMark ls_offload_drop (LsBuilder *builder, gint64 bytes, LsMark drained) {
+  const LsOp op = ls_offload_copy (builder, "write_gradients", LS_COLLECTIVE_NVME_WRITE, bytes,
+                                   LS_PHASE_BACKWARD);
+  const LsMark written = ls_builder_add (builder, LS_ROLE_NVME_WRITE, &op);
+
+  ls_program_wait_same (builder->program, written, drained);
+  return written;
+}
+
+/* A pass of the host over `bytes` of its memory. */
+static LsOp host_pass (LsBuilder *builder, const char *name, double bytes) {
   const double rate = builder->spec->host_bytes_per_s * LS_OFFLOAD_UPDATE_SHARE;
-  LsMark before = ls_builder_last (builder);
   LsOp op = LS_OP_INIT;
 
   LS_REQUIRE (rate > 0, "offload without a host");
@@ -73,19 +95,82 @@ void ls_offload_pass (LsBuilder *builder, const char *name, double bytes) {
   op.bytes = (gint64) bytes;
   /* All cores and all of the memory: ranks of a node take their turns. */
   op.sm_usage = op.hbm_usage = LS_USAGE_ONE;
-  LsMark done = ls_builder_add (builder, LS_ROLE_OFFLOAD, &op);
+  return op;
+}
+
+void ls_offload_pass (LsBuilder *builder, const char *name, double bytes) {
+  LsMark before = ls_builder_last (builder);
+  const LsOp op = host_pass (builder, name, bytes);
+  const LsMark done = ls_builder_add (builder, LS_ROLE_OFFLOAD, &op);
+
   ls_program_wait_same (builder->program, done, before);
   ls_builder_wait (builder, done);
+}
+
+/* Bytes of so many parameters that are read from drives before they are updated, and written after. */
+static gint64 read_bytes (const LsWorkload *workload, gint64 parameters) {
+  const gint64 gradient = ls_format_bytes (workload->precision.gradients);
+
+  return parameters * (ls_memory_states_bytes (workload) +
+                       (ls_workload_drops_gradients (workload) ? gradient : 0));
+}
+
+static gint64 written_bytes (const LsWorkload *workload, gint64 parameters) {
+  const gint64 parameter = ls_format_bytes (workload->precision.parameters);
+
+  return parameters * (ls_memory_states_bytes (workload) +
+                       (ls_workload_nvme (workload) == LS_OFFLOAD_PARAMETERS ? parameter : 0));
+}
+
+/* Groups of parameters one after another, each read, updated and written; inside the loop over them. The read of a
+ * group waits until an earlier one is written. */
+static LsMark update_group (LsBuilder *builder, gint64 parameters, LsMark before) {
+  const LsWorkload *workload = builder->spec->workload;
+  const gint64 live = workload->zero.overlap ? LS_SUB_GROUPS_LIVE : 1;
+  LsLoopMap maps[LS_MAX_LOOP_DEPTH];
+  LsOp op = ls_offload_copy (builder, "read_states", LS_COLLECTIVE_NVME_READ,
+                             read_bytes (workload, parameters), LS_PHASE_OPTIMIZER);
+  const LsMark read = ls_builder_add (builder, LS_ROLE_NVME_READ, &op);
+
+  ls_program_wait_same (builder->program, read, before);
+  op = host_pass (builder, "update", (double) parameters * ls_workload_fused_traffic (workload));
+  const LsMark updated = ls_builder_add (builder, LS_ROLE_OFFLOAD, &op);
+  ls_program_wait_same (builder->program, updated, read);
+  op = ls_offload_copy (builder, "write_states", LS_COLLECTIVE_NVME_WRITE,
+                        written_bytes (workload, parameters), LS_PHASE_OPTIMIZER);
+  const LsMark written = ls_builder_add (builder, LS_ROLE_NVME_WRITE, &op);
+  ls_program_wait_same (builder->program, written, updated);
+  ls_builder_map_back (builder, live, maps);
+  ls_program_wait (builder->program, read, written, maps, builder->depth);
+  return written;
+}
+
+/* Compute waits for the last one. */
+static void update_on_drives (LsBuilder *builder, gint64 parameters) {
+  const gint64 groups = ls_workload_sub_groups (builder->spec->workload, parameters);
+  const LsMark before = ls_builder_last (builder);
+
+  ls_builder_open (builder, groups);
+  const LsMark written = update_group (builder, (parameters + groups - 1) / groups, before);
+  ls_builder_close (builder);
+  ls_builder_wait (builder, written);
 }
 
 void ls_offload_update (LsBuilder *builder, gint64 parameters) {
   const LsWorkload *workload = builder->spec->workload;
   const gint64 bytes = parameters * ls_format_bytes (workload->precision.parameters);
 
-  ls_offload_pass (builder, "update", (double) parameters * ls_workload_fused_traffic (workload));
+  if (ls_workload_nvme (workload) != LS_OFFLOAD_NONE)
+    update_on_drives (builder, parameters);
+  else
+    ls_offload_pass (builder, "update", (double) parameters * ls_workload_fused_traffic (workload));
   if (ls_offload_fetches (builder))
     return;
   LsOp op = ls_offload_copy (builder, "return_parameters", LS_COLLECTIVE_HOST_TO_DEVICE, bytes,
                              LS_PHASE_OPTIMIZER);
-  ls_builder_wait (builder, ls_builder_add (builder, LS_ROLE_OFFLOAD, &op));
+  const LsMark before = ls_builder_last (builder);
+  const LsMark returned = ls_builder_add (builder, LS_ROLE_OFFLOAD, &op);
+  if (ls_workload_nvme (workload) != LS_OFFLOAD_NONE)
+    ls_program_wait_same (builder->program, returned, before);
+  ls_builder_wait (builder, returned);
 }

@@ -9,8 +9,20 @@
  *             shares, GPU memory and host memory. Norms are taken on the GPU while the shards pass.
  *             source: Ren et al. 2021, ZeRO-Offload (arXiv 2101.06840), sections 4 and 5; DeepSpeed,
  *             stage_1_and_2.py and stage3.py (optimizer step, then the copy back, one behind the other).
+ *             Drives (zero.nvme, stage 3): the host reads states in groups of zero.sub_group parameters, updates and
+ *             writes them back; with overlap the next is read and the last written beside the update of one, so that n
+ *             groups take what the drives or the host need for all of them, whichever is longer, and what shows of the
+ *             first read and the last write; without overlap n (r + u + w) of each. Gradients of one micro-batch
+ *             follow their shard's copy to the host onto the drives and are read with the states: with fp32 gradients
+ *             and Adam 2 x 16 bytes per parameter and step. Those of several micro-batches are summed in the host's
+ *             memory and stay there. Parameters on drives are read LS_READ_AHEAD layers ahead of their gathers, in a
+ *             stream of their own, and written with the states. Drives are one resource of the node that reads and
+ *             writes of all its ranks share; what they carry passes through the memory of the host.
+ *             source: Rajbhandari et al. 2021, ZeRO-Infinity (arXiv 2104.07857), sections 4 to 6 (2 x 16 bytes;
+ *             overlap of drives, PCIe and network); DeepSpeed, runtime/swap_tensor/pipelined_optimizer_swapper.py and
+ *             partitioned_param_coordinator.py (__prefetch_nvme_param_partitions).
  * Left out:   the delayed update (one step behind, beside compute); tiles of the copy back beside the update; sums of
- *             micro-batches' gradients on the host, its DRAM traffic; NUMA; pinned staging buffers; drives.
+ *             micro-batches' gradients on the host, its DRAM traffic; NUMA; pinned buffers of copies; alignment and queue depth of drives.
  */
 #pragma once
 
@@ -24,6 +36,8 @@
 /* Does the host update? Does it hold the parameters? */
 gboolean ls_offload_updates (const LsBuilder *builder);
 gboolean ls_offload_fetches (const LsBuilder *builder);
+/* Do the node's drives hold them? */
+gboolean ls_offload_reads (const LsBuilder *builder);
 /* Ranks that the states are sharded over; do others hold the same parameters? */
 guint ls_offload_shards (const LsBuilder *builder, gboolean experts);
 gboolean ls_offload_has_copies (const LsBuilder *builder, gboolean experts);
@@ -33,7 +47,11 @@ LsOp ls_offload_copy (LsBuilder *builder, const char *name, LsCollectiveOp what,
                       LsPhaseName phase);
 /* The rank's shard of reduced gradients, `bytes` before they are scattered, to the host. */
 LsOp ls_offload_drain (LsBuilder *builder, gint64 bytes, gboolean experts);
-/* The rank's shard of parameters, `bytes` when they are gathered, to the device. */
+/* Of drained gradients `bytes` to the drives, once they are on the host; returns what ends it. */
+LsMark ls_offload_drop (LsBuilder *builder, gint64 bytes, LsMark drained);
+/* The rank's shards of a layer's parameters, so many bytes when they are gathered, from the drives to the host; */
+LsMark ls_offload_read (LsBuilder *builder, gint64 dense, gint64 experts, LsPhaseName phase);
+/* of `bytes` of them to the device. */
 LsOp ls_offload_fetch (LsBuilder *builder, gint64 bytes, gboolean experts);
 
 /* A pass over `bytes` of the host's memory, behind all compute so far, which waits for it. */

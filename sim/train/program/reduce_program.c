@@ -222,7 +222,9 @@ static LsMark add_reduction (LsBuilder *builder, guint stream, gint64 bytes, gbo
     LsMark copied = ls_program_add (builder->program, stream, &op);
     if (!mark.valid)
       *first = copied;
-    mark = copied;
+    mark = ls_workload_drops_gradients (builder->spec->workload)
+               ? ls_offload_drop (builder, op.bytes, copied)
+               : copied;
   }
   return mark;
 }

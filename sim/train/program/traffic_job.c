@@ -87,6 +87,9 @@ static void charge (LsOp *op, LsCollectiveOp collective) {
       [LS_COLLECTIVE_STORAGE_READ] = {LS_AXIS_NONE, LS_PART_INPUT, LS_KIND_STORAGE_READ},
       [LS_COLLECTIVE_STORAGE_WRITE] = {LS_AXIS_CHECKPOINT, LS_PART_CHECKPOINT,
                                        LS_KIND_STORAGE_WRITE},
+      [LS_COLLECTIVE_NVME_READ] = {LS_AXIS_OFFLOAD, LS_PART_EXPOSED_OFFLOAD, LS_KIND_STORAGE_READ},
+      [LS_COLLECTIVE_NVME_WRITE] = {LS_AXIS_OFFLOAD, LS_PART_EXPOSED_OFFLOAD,
+                                    LS_KIND_STORAGE_WRITE},
   };
 
   op->axis = rows[collective].axis;

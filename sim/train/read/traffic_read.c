@@ -131,6 +131,10 @@ static void read_size (LsWorkloadReader *r, LsTraffic *traffic) {
        traffic->operation == LS_COLLECTIVE_STORAGE_WRITE) &&
       r->cluster != NULL && !ls_cluster_storage (r->cluster)->present)
     ls_reader_fault (r, M "operation", "the cluster has no storage; give cluster.storage");
+  if ((traffic->operation == LS_COLLECTIVE_NVME_READ ||
+       traffic->operation == LS_COLLECTIVE_NVME_WRITE) &&
+      r->cluster != NULL && !ls_reader_has_drives (r))
+    ls_reader_fault (r, M "operation", "a node has no drives; give host.nvme");
 }
 
 static void read_steps (LsWorkloadReader *r) {

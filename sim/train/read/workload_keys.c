@@ -36,7 +36,6 @@ static const char *const context_kinds[] = {LS_CONTEXT_KINDS (CONTEXT_WORD) NULL
 static const char *const context_overlaps[] = {LS_CONTEXT_OVERLAPS (CONTEXT_WORD) NULL};
 #undef CONTEXT_WORD
 static const char *const offload_words[] = {LS_OFFLOADS (NAME_OF) NULL};
-static const char *const offload_later[] = {"nvme", NULL};
 #define WORD_OF(id, word, title) word,
 static const char *const attentions[] = {LS_ATTENTIONS (WORD_OF) NULL};
 #undef WORD_OF
@@ -312,7 +311,6 @@ const LsConfigKey ls_workload_keys[] = {
     {.path = W "zero.offload",
      .type = LS_CONFIG_WORD,
      .choices = offload_words,
-     .later_choices = offload_later,
      .default_text = "none",
      .source = "all on the GPU",
      .when = "only with zero.stage > 0; parameters only with zero.stage 3",
@@ -320,6 +318,26 @@ const LsConfigKey ls_workload_keys[] = {
          "states kept in the memory of the host, which updates them: optimizer: master copy, "
          "moments and sharded gradients (DeepSpeed's offload_optimizer); parameters: these "
          "and the parameters (offload_param with it, FSDP's CPU offload)"},
+    {.path = W "zero.nvme",
+     .type = LS_CONFIG_WORD,
+     .choices = offload_words,
+     .default_text = "none",
+     .source = "what is offloaded lies in the memory of the host",
+     .when = "only with zero.offload, zero.stage 3 and drives (host.nvme)",
+     .meaning =
+         "what of zero.offload lies on the node's own drives (ZeRO-Infinity, DeepSpeed's device: "
+         "nvme): optimizer: master copy, moments and, with one micro-batch, gradients; "
+         "parameters: these and the parameters"},
+    {.path = W "zero.sub_group",
+     .type = LS_CONFIG_INTEGER,
+     .dimension = LS_DIMENSION_COUNT,
+     .minimum = 1e6,
+     .maximum = 1e15,
+     .default_text = "1 G",
+     .source = "DeepSpeed, runtime/zero/config.py, sub_group_size",
+     .when = "only with zero.nvme",
+     .meaning = "parameters that the host updates at a time, read from the drives before and "
+                "written back after; with zero.overlap three such groups are in its memory"},
 
     /* Recompute. */
     {.path = W "recompute",

@@ -59,6 +59,13 @@ gboolean ls_reader_has_ranks (const LsWorkloadReader *r, guint group) {
   return FALSE;
 }
 
+gboolean ls_reader_has_drives (const LsWorkloadReader *r) {
+  for (guint g = 0; g < ls_cluster_n_groups (r->cluster); g++)
+    if (ls_cluster_group (r->cluster, g)->node.nvme_bytes_per_s <= 0 && ls_reader_has_ranks (r, g))
+      return FALSE;
+  return TRUE;
+}
+
 #define NAMER(function, getter, type)     \
   static const char *function (guint i) { \
     return getter ((type) i);             \
@@ -185,6 +192,8 @@ static void read_zero (LsWorkloadReader *r) {
   zero->quantized_weights = ls_config_get_bool (r->config, W "zero.quantized_weights");
   zero->quantized_gradients = ls_config_get_bool (r->config, W "zero.quantized_gradients");
   zero->offload = (LsOffload) ls_reader_word (r, W "zero.offload", offload_word, LS_N_OFFLOADS);
+  zero->nvme = (LsOffload) ls_reader_word (r, W "zero.nvme", offload_word, LS_N_OFFLOADS);
+  zero->sub_group = ls_config_get_int (r->config, W "zero.sub_group");
 }
 
 static void read_optimizer (LsWorkloadReader *r) {

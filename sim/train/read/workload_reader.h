@@ -25,6 +25,8 @@ guint ls_reader_word (LsWorkloadReader *r, const char *path, const char *(*name)
 
 /* Does a rank run on this group of nodes? Once the layout is known. */
 gboolean ls_reader_has_ranks (const LsWorkloadReader *r, guint group);
+/* Have all nodes that ranks run on drives of their own? */
+gboolean ls_reader_has_drives (const LsWorkloadReader *r);
 /* Is the attention kernel that runs a flash kernel, on all groups or on any? */
 gboolean ls_reader_runs_flash (const LsWorkloadReader *r, gboolean everywhere);
 

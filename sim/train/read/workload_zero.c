@@ -86,7 +86,7 @@ static void read_shard_group (LsWorkloadReader *r) {
                           "shard groups of one rank: nothing is sharded, all copies are summed");
 }
 
-/* Host memory for each rank, on the node where that is least. */
+/* Host memory and drives for each rank, on the node where that is least. */
 static void share_host (LsWorkloadReader *r) {
   LsWorkload *w = r->workload;
 
@@ -98,9 +98,13 @@ static void share_host (LsWorkloadReader *r) {
   for (guint node = 0; node < ls_cluster_n_nodes (r->cluster); node++) {
     if (ranks[node] == 0)
       continue;
-    const gint64 each = ls_cluster_node (r->cluster, node)->host_memory_bytes / ranks[node];
+    const LsNodeSpec *spec = ls_cluster_node (r->cluster, node);
+    const gint64 each = spec->host_memory_bytes / ranks[node];
+    const gint64 drives = spec->nvme_bytes / ranks[node];
     if (w->host_bytes == 0 || each < w->host_bytes)
       w->host_bytes = each;
+    if (drives > 0 && (w->nvme_bytes == 0 || drives < w->nvme_bytes))
+      w->nvme_bytes = drives;
   }
 }
 
@@ -118,6 +122,25 @@ static void check_offload (LsWorkloadReader *r) {
                      "parameters needs zero.stage 3, whose layers are fetched one by one; "
                      "zero.stage is %d, which may offload the optimizer",
                      zero->stage);
+}
+
+/* Drives hold what is offloaded. source: DeepSpeed's documentation, offload_optimizer and offload_param: device nvme with
+ * stage 3 only. */
+static void check_nvme (LsWorkloadReader *r) {
+  const char *const path = W "zero.nvme";
+  const LsZero *zero = &r->workload->zero;
+
+  if (zero->nvme == LS_OFFLOAD_NONE)
+    ls_reader_no_effect (r, W "zero.sub_group", "nothing lies on drives (zero.nvme)");
+  else if (zero->stage < 3)
+    ls_reader_fault (r, path, "drives need zero.stage 3; zero.stage is %d", zero->stage);
+  else if (zero->nvme > zero->offload)
+    ls_reader_fault (r, path,
+                     "%s on drives are a part of what is offloaded; zero.offload is %s, use %s",
+                     zero->nvme == LS_OFFLOAD_OPTIMIZER ? "states" : "parameters",
+                     ls_offload_name (zero->offload), ls_offload_name (zero->nvme));
+  else if (r->cluster != NULL && !ls_reader_has_drives (r))
+    ls_reader_fault (r, path, "a node that ranks run on has no drives; give host.nvme, their rate");
 }
 
 /* Why keys of ZeRO++ cannot matter; NULL: they can. */
@@ -210,6 +233,7 @@ void ls_reader_check_zero (LsWorkloadReader *r) {
 
   read_shard_group (r);
   check_offload (r);
+  check_nvme (r);
   check_quantized_weights (r);
   check_quantized_gradients (r);
   read_secondary_group (r);

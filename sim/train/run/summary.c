@@ -188,9 +188,14 @@ static void add_host_memory (LsSummary *summary, const LsJobRun *run) {
     const gint64 bytes = ls_memory_host_bytes (run->workload, kind->stage_index, kind->stage);
 
     memory->host_bytes = MAX (memory->host_bytes, bytes);
+    memory->drives_bytes =
+        MAX (memory->drives_bytes, ls_memory_drives_bytes (run->workload, kind->stage));
   }
   memory->host_capacity_bytes = memory->host_bytes > 0 ? run->workload->host_bytes : 0;
+  memory->drives_capacity_bytes = memory->drives_bytes > 0 ? run->workload->nvme_bytes : 0;
   if (memory->host_capacity_bytes > 0 && memory->host_bytes > memory->host_capacity_bytes)
+    memory->fits = FALSE;
+  if (memory->drives_capacity_bytes > 0 && memory->drives_bytes > memory->drives_capacity_bytes)
     memory->fits = FALSE;
 }
 

@@ -29,6 +29,7 @@ typedef struct {
   guint rank;
   gint64 host_bytes,
       host_capacity_bytes; /* of the rank that offloads most; its share of the host */
+  gint64 drives_bytes, drives_capacity_bytes; /* the same of its node's drives */
 } LsMemorySummary;
 
 /* A traffic job: an operation is what all its groups do in a step, without the gap before it. */

@@ -103,6 +103,10 @@ static void put_memory (GString *out, const LsMemorySummary *memory) {
     put_integer (out, "host_bytes", memory->host_bytes);
     put_integer (out, "host_capacity_bytes", memory->host_capacity_bytes);
   }
+  if (memory->drives_bytes > 0) {
+    put_integer (out, "drives_bytes", memory->drives_bytes);
+    put_integer (out, "drives_capacity_bytes", memory->drives_capacity_bytes);
+  }
   g_string_append_c (out, '}');
 }
 

@@ -117,13 +117,16 @@ static void put_memory_verdict (GString *out, const LsMemorySummary *memory) {
             memory->reserved_bytes <= memory->capacity_bytes ? "fits" : "DOES NOT FIT");
 }
 
-static void put_host_memory (GString *out, const LsMemorySummary *memory) {
-  g_autofree char *bytes = decimal ((double) memory->host_bytes, LS_DIMENSION_BYTES);
-  g_autofree char *share = decimal ((double) memory->host_capacity_bytes, LS_DIMENSION_BYTES);
+/* What lies off the device; a share of 0 is not known. */
+static void put_elsewhere (GString *out, const char *where, gint64 bytes, gint64 share) {
+  g_autofree char *needed = decimal ((double) bytes, LS_DIMENSION_BYTES);
+  g_autofree char *there = decimal ((double) share, LS_DIMENSION_BYTES);
 
-  if (memory->host_bytes > 0)
-    put_line (out, "on the host", "%s of each rank, its share is %s: %s", bytes, share,
-              memory->host_bytes <= memory->host_capacity_bytes ? "fits" : "DOES NOT FIT");
+  if (bytes > 0 && share > 0)
+    put_line (out, where, "%s of each rank, its share is %s: %s", needed, there,
+              bytes <= share ? "fits" : "DOES NOT FIT");
+  else if (bytes > 0)
+    put_line (out, where, "%s of each rank", needed);
 }
 
 static void put_memory (GString *out, const LsMemorySummary *memory) {
@@ -138,7 +141,8 @@ static void put_memory (GString *out, const LsMemorySummary *memory) {
             kind[LS_MEMORY_GRADIENTS], kind[LS_MEMORY_OPTIMIZER]);
   put_line (out, "", "activations %s, buffers %s", kind[LS_MEMORY_ACTIVATIONS],
             kind[LS_MEMORY_BUFFERS]);
-  put_host_memory (out, memory);
+  put_elsewhere (out, "on the host", memory->host_bytes, memory->host_capacity_bytes);
+  put_elsewhere (out, "on drives", memory->drives_bytes, memory->drives_capacity_bytes);
 }
 
 /* Parts in falling order of time, equal ones in the order of the vocabulary. Traffic is nothing but transfers. */

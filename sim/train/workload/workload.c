@@ -128,6 +128,22 @@ guint ls_workload_backward_shards (const LsWorkload *workload) {
              : shards;
 }
 
+LsOffload ls_workload_nvme (const LsWorkload *workload) {
+  const LsZero *zero = &workload->zero;
+
+  return zero->stage >= 3 ? MIN (zero->nvme, zero->offload) : LS_OFFLOAD_NONE;
+}
+
+gboolean ls_workload_drops_gradients (const LsWorkload *workload) {
+  return ls_workload_nvme (workload) != LS_OFFLOAD_NONE && workload->microbatches == 1;
+}
+
+gint64 ls_workload_sub_groups (const LsWorkload *workload, gint64 parameters) {
+  const gint64 size = workload->zero.sub_group;
+
+  return size > 0 ? MAX ((parameters + size - 1) / size, 1) : 1;
+}
+
 gboolean ls_workload_reduces_in_hops (const LsWorkload *workload) {
   const LsZero *zero = &workload->zero;
 

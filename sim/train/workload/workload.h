@@ -21,23 +21,7 @@
 #include "train/workload/precision.h"
 #include "train/workload/traffic.h"
 #include "train/workload/workload_words.h"
-
-typedef struct {
-  int stage;           /* 0: data parallel; 1 optimizer, 2 + gradients, 3 + parameters sharded */
-  gboolean overlap;    /* collectives run beside compute */
-  gint64 bucket_bytes; /* gradients per reduction, stages 0-2 */
-  int overlap_gather;  /* of stages 1 and 2 beside the next forward pass; -1: as the software */
-  gint64 prefetch;     /* layers gathered ahead of the one that computes, stage 3 */
-  gint64 max_gathered; /* parameters gathered at once at most, stage 3; 0: no limit */
-  /* States are sharded in groups of so many copies and repeated over these; 0: all */
-  guint shard_group;
-  LsOffload offload; /* what lies in the memory of the host */
-  /* ZeRO++, stage 3: layers are gathered in int8; gradients are reduced in int4, in hops inside a node and across when
-   * node_group of the ranks of a shard group lie on each (0 and 1: one hop); groups of so many hold the parameters
-   * once more, for the backward pass (0: none do) */
-  gboolean quantized_weights, quantized_gradients;
-  guint node_group, secondary_group;
-} LsZero;
+#include "train/workload/zero.h"
 
 typedef struct {
   LsRecomputeMode mode;
@@ -83,7 +67,8 @@ typedef struct {
   guint *gpu_of_rank;  /* layout.ranks entries */
   LsShare share;       /* of its GPUs with other jobs */
   gint64 others_bytes; /* that other jobs hold on them */
-  gint64 host_bytes;   /* of the host's memory for each rank, where ranks are most; 0: unknown */
+  /* Of the host's memory and of its drives for each rank, where ranks are most; 0: unknown */
+  gint64 host_bytes, nvme_bytes;
   gint64 global_batch, micro_batch; /* samples */
   gint64 microbatches;              /* per replica and step: global / (micro x data); the most */
   gint64 *microbatches_of;          /* by data rank, where they differ; NULL: all as above */
@@ -140,6 +125,12 @@ gboolean ls_workload_gathers_ahead (const LsWorkload *workload);
 gboolean ls_workload_unit_buckets (const LsWorkload *workload);
 /* Ranks that gather a layer for the backward pass from each other: fewer with a secondary partition (ZeRO++ hpZ). */
 guint ls_workload_backward_shards (const LsWorkload *workload);
+/* What lies on drives: no more than is offloaded, with stage 3 only. */
+LsOffload ls_workload_nvme (const LsWorkload *workload);
+/* TRUE when gradients do too: those of several micro-batches are summed in the memory of the host and stay there. */
+gboolean ls_workload_drops_gradients (const LsWorkload *workload);
+/* Equal groups in which the host updates so many parameters of a rank. */
+gint64 ls_workload_sub_groups (const LsWorkload *workload, gint64 parameters);
 /* TRUE when quantised gradients are exchanged inside nodes first, then across. */
 gboolean ls_workload_reduces_in_hops (const LsWorkload *workload);
 /* TRUE when these are fewer than hold the same parameters (hybrid sharding). */
