@@ -120,3 +120,51 @@ run 0 run writes.yaml
 says out "time            8 s"
 run 0 run writes.yaml --set workload.model.operation=nvme_read
 says out "time            2 s"
+
+# What a rank holds on its device, on its host and on drives is the same before and after a run, whatever lies where.
+cat >mixed.yaml <<'YAML'
+lockstep: 1
+cluster: {nodes: 2, node: {preset: dgx-a100, gpus: 4}, fabric: {kind: single-switch}}
+workload:
+  model: {layers: 8, hidden: 2048, heads: 16, ffn: 8192, vocab: 8192, max_seq: 1024}
+  precision: bf16
+  batch: {global: 32, micro: 1, seq_len: 1024}
+  stop: {steps: 1}
+trace: {level: none}
+YAML
+for zero in 'stage: 0' 'stage: 1' 'stage: 2' 'stage: 3' 'stage: 1, offload: optimizer' 'stage: 2, shard_group: node' \
+  'stage: 3, shard_group: 4, offload: parameters' 'stage: 3, offload: optimizer, nvme: optimizer, secondary_group: 2' \
+  'stage: 3, offload: parameters, nvme: optimizer, quantized_gradients: true' \
+  'stage: 3, offload: parameters, nvme: parameters, quantized_weights: true'; do
+  for parts in 'workload.recompute=full' 'workload.parallel={pipeline: 2}' \
+    'workload.model.experts={count: 4, top_k: 2, ffn: 4096}'; do
+    run 0 run mixed.yaml --json --set "workload.zero={$zero}" --set "$parts"
+    sed 's/.*"memory": {//; s/}.*//' out | tr ',' '\n' >ran
+    run 0 check mixed.yaml --json --memory --set "workload.zero={$zero}" --set "$parts"
+    tr -d ' \n' <out >foretold
+    for key in parameters gradients optimizer; do
+      bytes=$(sed -n "s/ *\"${key}_bytes\": *//p" ran)
+      grep -q "\"${key}_bytes\":$bytes," foretold || fail "$zero, $parts: check does not say $bytes of $key"
+    done
+    for where in host drives; do
+      bytes=$(sed -n "s/ *\"${where}_bytes\": *//p" ran)
+      [ -z "$bytes" ] || grep -q "\"$where\":{[^}]*\"needed_bytes\":$bytes," foretold ||
+        fail "$zero, $parts: check does not say $bytes on the $where"
+    done
+  done
+done
+
+# Each stage has its own operations in the trace: what is summed how, and when parameters are gathered.
+gathers() {
+  run 0 run mixed.yaml --set "workload.zero.stage=$1" --set trace.level=ops -o stage.db --force -q
+  run 0 query stage.db "SELECT name || ' ' || kind || ' ' || phase FROM events
+    WHERE rank = 0 AND name IN ('reduce_gradients', 'gather_parameters') GROUP BY 1 ORDER BY 1"
+  sed -n '3,$p' out | tr '\n' ';' | sed 's/ *;/;/g'
+}
+[ "$(gathers 0)" = "reduce_gradients all_reduce backward;" ] || fail "stage 0: $(gathers 0)"
+for stage in 1 2; do
+  [ "$(gathers $stage)" = "gather_parameters all_gather optimizer;reduce_gradients reduce_scatter backward;" ] ||
+    fail "stage $stage: $(gathers $stage)"
+done
+[ "$(gathers 3)" = "gather_parameters all_gather backward;gather_parameters all_gather forward;\
+reduce_gradients reduce_scatter backward;" ] || fail "stage 3: $(gathers 3)"

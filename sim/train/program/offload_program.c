@@ -145,8 +145,8 @@ static LsMark update_group (LsBuilder *builder, gint64 parameters, LsMark before
   return written;
 }
 
-/* Compute waits for the last one. */
-static void update_on_drives (LsBuilder *builder, gint64 parameters) {
+/* Compute waits for the last one, which is returned. */
+static LsMark update_on_drives (LsBuilder *builder, gint64 parameters) {
   const gint64 groups = ls_workload_sub_groups (builder->spec->workload, parameters);
   const LsMark before = ls_builder_last (builder);
 
@@ -154,23 +154,25 @@ static void update_on_drives (LsBuilder *builder, gint64 parameters) {
   const LsMark written = update_group (builder, (parameters + groups - 1) / groups, before);
   ls_builder_close (builder);
   ls_builder_wait (builder, written);
+  return written;
 }
 
 void ls_offload_update (LsBuilder *builder, gint64 parameters) {
   const LsWorkload *workload = builder->spec->workload;
   const gint64 bytes = parameters * ls_format_bytes (workload->precision.parameters);
+  LsMark written = {0};
 
   if (ls_workload_nvme (workload) != LS_OFFLOAD_NONE)
-    update_on_drives (builder, parameters);
+    written = update_on_drives (builder, parameters);
   else
     ls_offload_pass (builder, "update", (double) parameters * ls_workload_fused_traffic (workload));
   if (ls_offload_fetches (builder))
     return;
   LsOp op = ls_offload_copy (builder, "return_parameters", LS_COLLECTIVE_HOST_TO_DEVICE, bytes,
                              LS_PHASE_OPTIMIZER);
-  const LsMark before = ls_builder_last (builder);
+  /* In the stream of updates: behind the last one, with overlap beside its way to the drives. */
   const LsMark returned = ls_builder_add (builder, LS_ROLE_OFFLOAD, &op);
-  if (ls_workload_nvme (workload) != LS_OFFLOAD_NONE)
-    ls_program_wait_same (builder->program, returned, before);
+  if (written.valid && !workload->zero.overlap)
+    ls_program_wait_same (builder->program, returned, written);
   ls_builder_wait (builder, returned);
 }
