@@ -168,3 +168,11 @@ for stage in 1 2; do
 done
 [ "$(gathers 3)" = "gather_parameters all_gather backward;gather_parameters all_gather forward;\
 reduce_gradients reduce_scatter backward;" ] || fail "stage 3: $(gathers 3)"
+
+# The shipped example, a trillion parameters on one node, fits on its drives only, which the verdict names without them.
+example=$SOURCE_DIR/workloads/memory/drives.yaml
+run 0 check "$example" --memory
+empty err
+says out "126 GB       126 GB     756.1 GB     1.008 TB     1.919 TB"
+run 3 check "$example" --set workload.zero.nvme=none
+says err "would fit with workload.zero={stage: 3, offload: parameters, nvme: parameters} ("

@@ -1,7 +1,8 @@
 /* The memory verdict in words: what is how large, and the least change that would make it fit.
  *
  * Model:      changes are tried one at a time, cheapest in step time first, then added to each other
- *             in the same order; the first that fits is named; then offload, alone and with them. Each is what a user would write.
+ *             in the same order; the first that fits is named; then offload, alone and with them; then drives. Each is
+ *             what a user would write.
  * Cost:       one estimate of all stages per change.
  */
 #include <math.h>
@@ -183,12 +184,31 @@ static char *find_without_host (const LsWorkload *workload,
   return NULL;
 }
 
+/* On the drives of the nodes, states or parameters too, where their size is known; NULL. The very last resort. */
+static char *find_drives (const LsWorkload *workload, const LsAccelerator *const *accelerators) {
+  if (workload->nvme_bytes == 0 || workload->update.active)
+    return NULL;
+  for (guint nvme = ls_workload_nvme (workload) + 1; nvme < LS_N_OFFLOADS; nvme++) {
+    g_autoptr (LsWorkload) one = ls_workload_copy (workload);
+    LsMemoryEstimate estimate;
+
+    one->zero.stage = 3;
+    one->zero.nvme = (LsOffload) nvme;
+    one->zero.offload = MAX (one->zero.offload, one->zero.nvme);
+    if (fits (one, accelerators, &estimate))
+      return g_strdup_printf ("zero={stage: 3, offload: %s, nvme: %s} (%.1f GB)",
+                              ls_offload_name (one->zero.offload), ls_offload_name (one->zero.nvme),
+                              GB (estimate.reserved_bytes));
+  }
+  return NULL;
+}
+
 /* "zero.stage=3 (61.3 GB)" of the first change that fits, alone or with those before it; NULL. */
 static char *find_remedy (const LsWorkload *workload, const LsAccelerator *const *accelerators) {
   g_autoptr (LsWorkload) all = ls_workload_copy (workload);
   g_autoptr (GPtrArray) said = g_ptr_array_new_with_free_func (g_free);
   LsMemoryEstimate estimate;
-  char *without_host;
+  char *without_host, *offloaded;
 
   for (guint i = 0; i < G_N_ELEMENTS (changes); i++) {
     g_autoptr (LsWorkload) one = ls_workload_copy (workload);
@@ -212,7 +232,8 @@ static char *find_remedy (const LsWorkload *workload, const LsAccelerator *const
     if (fits (all, accelerators, &estimate))
       return together (said, estimate.reserved_bytes);
   }
-  return find_offload (workload, all, said, accelerators);
+  offloaded = find_offload (workload, all, said, accelerators);
+  return offloaded != NULL ? offloaded : find_drives (workload, accelerators);
 }
 
 /* So near to the limit that the count may be wrong about it. */
