@@ -61,6 +61,14 @@ static char *term (const LsWorkload *w, int bytes, gboolean shards) {
                 : g_strdup_printf ("%d (P + E)", bytes);
 }
 
+/* Ranks that hold all dense parameters once more in this stage (zero.secondary_group); 0: none do. */
+static guint secondary_of (const LsWorkload *of, int stage) {
+  g_autoptr (LsWorkload) w = of_stage (of, stage);
+  const guint shards = ls_workload_backward_shards (w);
+
+  return shards < ls_workload_shards (w) ? shards : 0;
+}
+
 /* States of the trained parameters by stage (transfer full). */
 static char *trained_law (const LsWorkload *w, int stage) {
   const Sizes s = sizes_of (w);
@@ -68,6 +76,8 @@ static char *trained_law (const LsWorkload *w, int stage) {
   const int whole = s.p + s.g + s.o - sharded;
   g_autofree char *first = term (w, whole, FALSE), *second = term (w, sharded, TRUE);
 
+  if (secondary_of (w, stage) > 0)
+    return g_strdup_printf ("%s + %d P/%u", second, s.p, secondary_of (w, stage));
   if (whole == 0)
     return g_steal_pointer (&second);
   return sharded == 0 ? g_steal_pointer (&first) : g_strdup_printf ("%s + %s", first, second);
@@ -113,11 +123,16 @@ static char *sent_law (const LsWorkload *of, int stage) {
   g_autoptr (LsWorkload) w = of_stage (of, stage);
   const gint64 all = traffic_of (w, stage), sums = 2 * (stage < 2 ? 1 : w->microbatches);
   const gboolean hybrid = ls_workload_is_hybrid (w);
+  const guint secondary = secondary_of (of, stage);
+  const gint64 second = secondary > 0 ? w->microbatches : 0; /* one gather of three a micro-batch */
   const gboolean one = stage == 0 && ls_workload_shards (w) < ls_layout_copies (&w->layout);
   const char *d = one ? "n" : "d", *e = one ? "(e q)" : "e";
   GString *text = g_string_new (NULL);
 
-  g_string_append_printf (text, "%" G_GINT64_FORMAT " P (%s-1)/%s", all, d, d);
+  g_string_append_printf (text, "%" G_GINT64_FORMAT " P (%s-1)/%s", all - second, d, d);
+  if (second > 0)
+    g_string_append_printf (text, " + %" G_GINT64_FORMAT " P (%u-1)/%u", second, secondary,
+                            secondary);
   if (hybrid)
     g_string_append_printf (text, " + %" G_GINT64_FORMAT " P/d (q-1)/q", sums);
   if (has_experts (w) && ls_workload_expert_shards (w) > 1)

@@ -38,6 +38,19 @@ for line in 'exchange_gradients *all_to_all *backward' 'exchange_sums *all_to_al
   'gather_parameters *all_gather *forward' 'gather_parameters *all_gather *backward'; do
   grep -q "$line" out || fail "no $line in the trace"
 done
+run 0 check small.yaml --memory --set 'workload.zero={stage: 3, secondary_group: node}'
+says out "18 P/32 + 2 P/8    2 P (d-1)/d + 1 P (8-1)/8"
+# Alike for all ranks: folded or not, traced or not.
+alike() {
+  run 0 run small.yaml --json --set "workload.zero={stage: 3, $1}" "$2" "$3"
+  tr ',{}' '\n' <out | sed -n 's/.*"step_time_s": //p' | head -n 1
+}
+for zero in "secondary_group: node, quantized_gradients: true, quantized_weights: true" \
+  "offload: parameters, nvme: parameters, quantized_gradients: true"; do
+  once=$(alike "$zero" --trace none)
+  [ "$once" = "$(alike "$zero" --fold off)" ] || fail "$zero: folded it takes another time"
+  [ "$once" = "$(alike "$zero" --set trace.level=ops)" ] || fail "$zero: traced it takes another time"
+done
 run 0 check small.yaml --set 'workload.zero={stage: 2, quantized_gradients: true, secondary_group: node}'
 says err "workload.zero.quantized_gradients has no effect here; only stage 3 gathers parameters layer by layer"
 says err "workload.zero.secondary_group has no effect here; only stage 3 gathers parameters layer by layer"
