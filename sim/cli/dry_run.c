@@ -23,6 +23,7 @@ static char *as_json (const LsCli *cli, const LsExpectation *expected) {
   LsJson *json = ls_json_new ();
 
   ls_json_open_object (json, NULL);
+  ls_json_integer (json, "operations", (gint64) expected->operations);
   ls_json_integer (json, "events", (gint64) expected->events);
   ls_json_integer (json, "trace_rows", (gint64) expected->rows);
   ls_json_integer (json, "database_bytes", (gint64) expected->bytes);
@@ -32,7 +33,7 @@ static char *as_json (const LsCli *cli, const LsExpectation *expected) {
   return ls_json_finish (json);
 }
 
-int ls_expectation_write (LsCli *cli, const LsExpectation *expected, const char *events,
+int ls_expectation_write (LsCli *cli, const LsExpectation *expected, const char *work,
                           const char *rows, GError **error) {
   g_autofree char *text = NULL;
 
@@ -42,10 +43,10 @@ int ls_expectation_write (LsCli *cli, const LsExpectation *expected, const char 
     g_autofree char *bytes = ls_quantity_format (expected->bytes, LS_DIMENSION_BYTES);
     g_autofree char *time = ls_quantity_format (expected->seconds, LS_DIMENSION_TIME);
 
-    text = g_strdup_printf ("events     %s\n"
+    text = g_strdup_printf ("simulates  %s\n"
                             "database   about %s, %s\n"
                             "time       about %s on this machine\n",
-                            events, bytes, rows, time);
+                            work, bytes, rows, time);
   }
   return ls_cli_write (cli, text, error) ? 0 : 2;
 }

@@ -25,13 +25,14 @@ LsProbe ls_probe_begin (double share);
 /* An LsProgressFunc; `probe` is an LsProbe. */
 void ls_probe_progress (gpointer probe, double share);
 
-/* What is expected of the whole run: operations, rows of the trace, bytes of its file, seconds. */
+/* What is expected of the whole run: operations and events as `run --json` counts them, rows of the trace, bytes of its
+ * file, seconds. */
 typedef struct {
-  double events, rows, bytes, seconds;
+  double operations, events, rows, bytes, seconds;
 } LsExpectation;
 
-/* Writes it: with --json all of it, else `events`, `rows` (words) and sizes as text. Returns the exit status. */
-int ls_expectation_write (LsCli *cli, const LsExpectation *expected, const char *events,
+/* Writes it: with --json all of it, else `work`, `rows` (words) and sizes as text. Returns the exit status. */
+int ls_expectation_write (LsCli *cli, const LsExpectation *expected, const char *work,
                           const char *rows, GError **error);
 
 G_END_DECLS

@@ -35,7 +35,7 @@ static const LsOption options[] = {
      "same)",
      "auto off"},
     {"dry-run", 0, LS_OPTION_FLAG, NULL,
-     "only say how many events, how large a database and how long", NULL},
+     "only say how many operations, how large a database and how long", NULL},
     {NULL, 0, LS_OPTION_FLAG, NULL, NULL, NULL},
 };
 
@@ -200,33 +200,39 @@ static gboolean is_of_updates (const Run *run) {
 
 /* --- dry run ------------------------------------------------------------------------------------ */
 
-/* What it took to come here, where paths are laid out (an all-to-all's may take longer than all that follows); of the rest,
- * simulates for a moment and extrapolates. */
-static double expected_s (Run *run, gint64 rows) {
+/* What it took to come here, where paths are laid out (an all-to-all's may take longer than all that follows), is added; of
+ * the rest, simulates for a moment and extrapolates seconds and events. */
+static void probe_run (Run *run, LsExpectation *expected) {
   const double built_s = (double) (g_get_monotonic_time () - run->start_us) / 1e6;
   LsProbe probe = ls_probe_begin (0);
   const LsRunOptions how = {
       .progress = ls_probe_progress, .progress_self = &probe, .stop = &probe.stop};
 
   ls_simulation_run (run->simulation, &how, NULL);
-  return built_s + (probe.share > 0 ? probe.seconds / probe.share : 0) + (double) rows / ROWS_PER_S;
+  expected->seconds += built_s;
+  if (probe.share > 0) {
+    expected->seconds += probe.seconds / probe.share;
+    expected->events =
+        (double) ls_engine_n_events (ls_simulation_engine (run->simulation)) / probe.share;
+  }
 }
 
 static int dry_run (LsCli *cli, Run *run, GError **error) {
   gint64 operations = ls_simulation_n_operations (run->simulation);
   LsRecordingSize size = ls_recording_size (run->simulation, &run->recorder);
-  const LsExpectation expected = {.events = (double) operations,
-                                  .rows = (double) size.events,
-                                  .bytes = (double) size.bytes,
-                                  .seconds = expected_s (run, size.events)};
+  LsExpectation expected = {.operations = (double) operations,
+                            .rows = (double) size.events,
+                            .bytes = (double) size.bytes,
+                            .seconds = (double) size.events / ROWS_PER_S};
   g_autofree char *all = ls_quantity_format_grouped ((double) operations);
   g_autofree char *some = ls_quantity_format_grouped ((double) size.events);
   g_autofree char *ranks =
       ls_quantity_format_counted (ls_simulation_n_ranks (run->simulation), "rank");
-  g_autofree char *events = g_strdup_printf ("%s operations of %s", all, ranks);
+  g_autofree char *work = g_strdup_printf ("%s operations of %s", all, ranks);
   g_autofree char *rows = g_strdup_printf ("%s rows of operations", some);
 
-  return ls_expectation_write (cli, &expected, events, rows, error);
+  probe_run (run, &expected);
+  return ls_expectation_write (cli, &expected, work, rows, error);
 }
 
 /* --- the run ------------------------------------------------------------------------------------ */

@@ -180,22 +180,21 @@ static int dry_run (LsCli *cli, Updates *u, const LsRecorderOptions *options, GE
   double share = whole || probe.share <= 0 ? 1 : probe.share;
   double seconds = whole ? ls_update_run_wall_s (u->run) : probe.seconds / share;
   double events = (double) ls_engine_n_events (ls_update_run_engine (u->run)) / share;
-  double operations = options->level < LS_TRACE_OPS
-                          ? 0
-                          : (double) ls_engine_n_operations (ls_update_run_engine (u->run)) / share;
+  double operations = (double) ls_engine_n_operations (ls_update_run_engine (u->run)) / share;
+  double recorded = options->level < LS_TRACE_OPS ? 0 : operations;
   double rows =
       options->level == LS_TRACE_NONE ? 0 : (double) t.evaluated / share * ROWS_PER_GRADIENT;
   double file = rows * BYTES_PER_ROW;
 
   if (options->level != LS_TRACE_NONE) /* tables and indexes, and what is recorded of programs */
     file += (double) ls_trace_estimate_bytes (
-        options->level, (gint64) operations, ls_engine_n_ranks (ls_update_run_engine (u->run)),
+        options->level, (gint64) recorded, ls_engine_n_ranks (ls_update_run_engine (u->run)),
         ls_engine_n_resources (ls_update_run_engine (u->run)), 0);
-  rows += operations;
+  rows += recorded;
   seconds += rows / ROWS_PER_S;
   const LsExpectation expected = {
-      .events = events, .rows = rows, .bytes = file, .seconds = seconds};
-  g_autofree char *all = g_strdup_printf ("about %.3g of %u workers", events,
+      .operations = operations, .events = events, .rows = rows, .bytes = file, .seconds = seconds};
+  g_autofree char *all = g_strdup_printf ("about %.3g events of %u workers", events,
                                           ls_update_spec (ls_update_run_update (u->run))->workers);
   g_autofree char *written = g_strdup_printf ("%.3g rows", rows);
   return ls_expectation_write (cli, &expected, all, written, error);

@@ -155,10 +155,15 @@ before=$(ls results)
 run 2 run tiny.yaml --set workload.batch.micro=0
 run 2 run tiny.yaml nowhere.yaml
 run 0 run tiny.yaml --dry-run
-says out "events"
+says out "operations"
 says out "database"
-run 0 run tiny.yaml --dry-run --json
+# Operations are what the run then counts; events are extrapolated (here the probe saw the whole run).
+run 0 run tiny.yaml --trace none --dry-run --json
 is_json
+forecast=$(grep -oE '"(operations|events)": [0-9]+' out | sort)
+run 0 run tiny.yaml --trace none --json
+counted=$(grep -oE '"(operations|events)": [0-9]+' out | sort)
+[ -n "$forecast" ] && [ "$forecast" = "$counted" ] || fail "--dry-run foretells $forecast, the run counts $counted"
 [ "$before" = "$(ls results)" ] || fail "a run that did not happen left files"
 for left in ./*.db-* results/*.db-*; do
   [ ! -e "$left" ] || fail "left behind: $left"
