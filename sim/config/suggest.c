@@ -3,7 +3,8 @@
  *
  * A key that is unknown where it stands is looked for, in this order: among the keys of the same map as another way to
  * write one (base/synonyms.h); below the maps around it, from the nearest outwards, by what others call it and by its
- * name; among the keys of the same map by spelling; and failing all the map's keys are listed.
+ * name; among the keys of the same map by spelling; and failing all the map's keys are listed, or the
+ * command that lists them.
  */
 #include "config/suggest.h"
 
@@ -14,7 +15,7 @@
 
 #include <string.h>
 
-/* Longer lists of keys are not spelt out. */
+/* Longer lists of keys are not spelt out: a command shows them. */
 #define KEYS_MAX 20
 
 static GPtrArray *names_of (const LsSchemaNode *map) {
@@ -120,8 +121,13 @@ char *ls_config_list_keys (const LsSchemaNode *map) {
   g_autoptr (GPtrArray) names = names_of (map);
   g_autofree char *list = NULL;
 
-  if (names->len <= 1 || names->len > KEYS_MAX + 1)
+  if (names->len <= 1)
     return g_strdup ("");
+  if (names->len > KEYS_MAX + 1) {
+    g_autofree char *path = written_path (map);
+
+    return g_strdup_printf ("; `lockstep list keys %s` shows those here", path);
+  }
   list = g_strjoinv (", ", (char **) names->pdata);
   return g_strdup_printf ("; keys here are %s", list);
 }

@@ -16,7 +16,7 @@ char *ls_config_suggest_key (const LsSchemaNode *root, const LsSchemaNode *map, 
  * nothing that must be there do not fill it: `placement` alone makes no workload. */
 char *ls_config_short_forms (const LsSchemaNode *map, const char *key);
 
-/* "; keys are a, b, c" of a map, or "" (transfer full). */
+/* "; keys here are a, b, c" of a map, the command that shows them where they are many, or "" without any (transfer full). */
 char *ls_config_list_keys (const LsSchemaNode *map);
 
 /* After @entry (described by @child) was appended to @path: puts back the short form that the

@@ -196,7 +196,31 @@ START_TEST (the_place_decides_what_a_word_means) {
                {"campaign.checkpoint.frequency", "'interval'"},
                {"faults.failures.a.mtbf", "'lifetime'"},
                {"cluster.node.num_gpus", "'gpus'"},
-               {"cluster.fabric.latency", "'hop_latency'"}};
+               {"cluster.fabric.latency", "'hop_latency'"},
+               {"cluster.size", "'nodes'"},
+               {"cluster.machines", "'nodes'"},
+               {"cluster.type", "'node'"},
+               {"cluster.latency", "'fabric'"},
+               {"cluster.node.type", "'preset'"},
+               {"workload.grad_clip", "workload.optimizer.clip"},
+               {"workload.optimizer.max_grad_norm", "'clip'"},
+               {"learn.grad_clip", "'clip'"},
+               {"workload.amp", "'precision'"},
+               {"workload.checkpointing", "workload.recompute.mode"},
+               {"workload.dataloader", "'input'"},
+               {"workload.num_workers", "workload.input.threads"},
+               {"workload.loss_scale", "workload.precision.loss_scaling"},
+               {"workload.parallel.layers", "'layers_per_stage'"},
+               {"workload.zero.hybrid", "'shard_group'"},
+               {"workload.zero.nvme", "'offload'"},
+               {"workload.recompute.k", "'every'"},
+               {"workload.recompute.num_layers", "'layers'"},
+               {"workload.precision.moments", "'optimizer'"},
+               {"workload.evaluation.samples", "'steps'"},
+               {"workload.logging.pause", "'time'"},
+               {"workload.batch.packing", "'documents'"},
+               {"workload.model.experts.k", "'top_k'"},
+               {"workload.model.mla", "'latent'"}};
   g_autoptr (LsConfigSchema) schema = ls_scenario_schema ();
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
@@ -207,6 +231,19 @@ START_TEST (the_place_decides_what_a_word_means) {
     ck_assert_ptr_null (text);
     ck_assert_msg (g_str_has_suffix (error->message, ending), "%s", error->message);
   }
+}
+END_TEST
+
+/* Of a map with many keys the command that shows them is named. */
+START_TEST (many_keys_are_left_to_a_command) {
+  g_autoptr (LsConfigSchema) schema = ls_scenario_schema ();
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = ls_config_explain (schema, NULL, "workload.model.zzzzzzzz", &error);
+
+  ck_assert_ptr_null (text);
+  ck_assert_msg (
+      g_str_has_suffix (error->message, "; `lockstep list keys workload.model` shows those here"),
+      "%s", error->message);
 }
 END_TEST
 
@@ -311,6 +348,7 @@ static void add (TCase *tcase) {
   tcase_add_test (tcase, messages_name_keys_that_exist);
   tcase_add_test (tcase, synonyms_are_of_names_that_exist);
   tcase_add_loop_test (tcase, common_names_lead_to_the_key, 0, (int) G_N_ELEMENTS (common));
+  tcase_add_test (tcase, many_keys_are_left_to_a_command);
   tcase_add_test (tcase, the_place_decides_what_a_word_means);
   tcase_add_loop_test (tcase, tokens_end_a_run, 0, 7);
   tcase_add_test (tcase, what_is_left_open_is_told);
