@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/prose.h"
 #include "cli/check_checkpoint.h"
 #include "cli/check_recompute.h"
 #include "cli/check_tables.h"
@@ -153,33 +154,50 @@ static void append_memory (GString *out, const LsScenario *scenario, guint job, 
     ls_check_recompute (out, scenario, job);
 }
 
-static char *as_text (LsCli *cli, const LsScenario *scenario, const LsMemoryEstimate *fullest) {
+/* What is asked of one job (transfer full). */
+static char *job_text (LsCli *cli, const LsScenario *scenario, guint job,
+                       const LsMemoryEstimate *fullest) {
   GString *out = g_string_new (NULL);
   gboolean memory = ls_args_has (cli->args, "memory"), layout = ls_args_has (cli->args, "layout");
-  gboolean of_nodes = ls_args_has (cli->args, "topology");
   gboolean curve = ls_args_has (cli->args, "recompute-curve");
 
-  if (ls_args_has (cli->args, "resolved")) {
-    g_string_free (out, TRUE);
+  if (!memory && !layout && !curve && !ls_args_has (cli->args, "topology"))
+    append_card (out, scenario, job, fullest);
+  if (memory || curve)
+    append_memory (out, scenario, job, memory, curve);
+  if (layout)
+    ls_check_layout (out, scenario, job);
+  return g_string_free (out, FALSE);
+}
+
+/* Names of all jobs (free the list alone). */
+static const char **job_names (const LsScenario *scenario) {
+  const char **names = g_new (const char *, scenario->n_jobs);
+
+  for (guint job = 0; job < scenario->n_jobs; job++)
+    names[job] = scenario->jobs[job].name;
+  return names;
+}
+
+static char *as_text (LsCli *cli, const LsScenario *scenario, const LsMemoryEstimate *fullest) {
+  g_autoptr (GString) out = g_string_new (NULL);
+  g_autofree const char **names = job_names (scenario);
+  g_auto (GStrv) texts = g_new0 (char *, scenario->n_jobs + 1);
+
+  if (ls_args_has (cli->args, "resolved"))
     return ls_config_to_yaml (scenario->config, LS_CONFIG_WRITE_DEFAULTS);
-  }
-  if (of_nodes) {
+  if (ls_args_has (cli->args, "topology")) {
     g_autofree char *text = ls_net_describe (scenario->cluster);
 
     g_string_append (out, text);
   }
-  for (guint job = 0; job < scenario->n_jobs; job++) {
-    if (scenario->n_jobs > 1)
-      g_string_append_printf (out, "%sjob %s\n", out->len > 0 ? "\n" : "",
-                              scenario->jobs[job].name);
-    if (!memory && !layout && !of_nodes && !curve)
-      append_card (out, scenario, job, &fullest[job]);
-    if (memory || curve)
-      append_memory (out, scenario, job, memory, curve);
-    if (layout)
-      ls_check_layout (out, scenario, job);
-  }
-  return g_string_free (out, FALSE);
+  for (guint job = 0; job < scenario->n_jobs; job++)
+    texts[job] = job_text (cli, scenario, job, &fullest[job]);
+  if (scenario->n_jobs == 1)
+    g_string_append (out, texts[0]);
+  else
+    ls_prose_append_jobs (out, names, (const char *const *) texts, scenario->n_jobs);
+  return g_strdup (out->str);
 }
 
 /* Questions about a cluster alone need no workload. */
@@ -199,22 +217,29 @@ static char *topology (LsCli *cli, const LsScenario *scenario) {
   return ls_json_finish (json);
 }
 
-/* 3 when some job does not fit, with the reason of each. */
+/* 3 when some job does not fit, with the reason of each; alike neighbours share it. */
 static int memory_status (LsCli *cli, const LsScenario *scenario, const LsMemoryEstimate *fullest) {
+  g_autofree const char **names = job_names (scenario);
+  g_auto (GStrv) verdicts = g_new0 (char *, scenario->n_jobs + 1);
   int status = 0;
 
   for (guint job = 0; job < scenario->n_jobs; job++) {
     g_autofree const LsAccelerator **gpus = ls_scenario_stage_gpus (scenario, job);
-    g_autofree char *verdict = NULL;
 
-    if (fullest[job].fits)
-      continue;
-    status = 3;
-    if (cli->json || ls_args_has (cli->args, "memory"))
-      continue;
-    verdict = ls_memory_verdict (scenario->jobs[job].workload, gpus, &fullest[job]);
-    ls_cli_note (cli, "%s%s%s", scenario->n_jobs > 1 ? scenario->jobs[job].name : "",
-                 scenario->n_jobs > 1 ? ": " : "", g_strchomp (verdict));
+    verdicts[job] = fullest[job].fits
+                        ? g_strdup ("")
+                        : ls_memory_verdict (scenario->jobs[job].workload, gpus, &fullest[job]);
+    status = fullest[job].fits ? status : 3;
+  }
+  if (cli->json || ls_args_has (cli->args, "memory"))
+    return status;
+  for (guint from = 0, to; from < scenario->n_jobs; from = to) {
+    g_autofree char *alike =
+        ls_prose_alike (names, (const char *const *) verdicts, scenario->n_jobs, from, &to);
+
+    if (!fullest[from].fits)
+      ls_cli_note (cli, "%s%s%s", scenario->n_jobs > 1 ? alike : "",
+                   scenario->n_jobs > 1 ? ": " : "", g_strchomp (verdicts[from]));
   }
   return status;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/prose.h"
 #include "base/quantity.h"
 #include "cli/check_zero.h"
 #include "train/memory/recompute.h"
@@ -259,11 +260,13 @@ void ls_check_memory (GString *out, const LsScenario *scenario, guint job) {
     append_cell (out, (double) fullest.frozen_bytes);
     g_string_append (out, " of the parameters on the fullest GPU\n");
   }
-  g_string_append_printf (out, "%u communicators hold", ls_memory_communicators (w));
-  append_cell (out, (double) fullest.communication_bytes);
-  g_string_append (out, " of each GPU outside its capacity\n");
+  if (fullest.communication_bytes > 0) {
+    g_string_append_printf (out, "%u communicators hold", ls_memory_communicators (w));
+    append_cell (out, (double) fullest.communication_bytes);
+    g_string_append (out, " of each GPU outside its capacity\n");
+  }
   verdict = ls_memory_verdict (w, gpus, &fullest);
-  g_string_append_printf (out, "%s\n", g_strchomp (verdict));
+  ls_prose_append (out, g_strchomp (verdict), LS_PROSE_WIDTH, 2, 0);
   ls_check_zero (out, scenario, job);
 }
 

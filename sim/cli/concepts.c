@@ -7,6 +7,7 @@
 
 #include "base/distance.h"
 #include "base/error.h"
+#include "base/prose.h"
 #include "cli/data_files.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
@@ -192,25 +193,12 @@ static const char markdown_head[] =
     "figure of ours leaves the limits that the code gives it; `lockstep concepts NAME` shows "
     "one.\n";
 
-/* Folds long text to 120 columns, for Markdown. */
-static void append_folded (GString *out, const char *text) {
-  g_auto (GStrv) words = g_strsplit (text, " ", -1);
-  gsize column = 0;
-
-  for (guint i = 0; words[i] != NULL; i++) {
-    if (column > 0 && column + 1 + strlen (words[i]) > 118) {
-      g_string_append_c (out, '\n');
-      column = 0;
-    }
-    g_string_append_printf (out, "%s%s", column > 0 ? " " : "", words[i]);
-    column += strlen (words[i]) + (column > 0 ? 1 : 0);
-  }
-  g_string_append_c (out, '\n');
-}
+/* Columns of docs/concepts.md. */
+#define MARKDOWN_WIDTH 118
 
 static void append_markdown (GString *out, const Concept *concept, const LsConceptRun *run) {
   g_string_append_printf (out, "\n## %s\n\n", concept->title);
-  append_folded (out, concept->claim);
+  ls_prose_append (out, concept->claim, MARKDOWN_WIDTH, 0, 0);
   g_string_append (out, "\n| | textbook | simulated |\n|---|---|---|\n");
   for (guint i = 0; i < run->rows->len; i++) {
     const LsConceptRow *row = run->rows->pdata[i];
@@ -219,7 +207,7 @@ static void append_markdown (GString *out, const Concept *concept, const LsConce
   }
   g_string_append_c (out, '\n');
   g_autofree char *holds = g_strdup_printf ("When it holds: %s", concept->holds);
-  append_folded (out, holds);
+  ls_prose_append (out, holds, MARKDOWN_WIDTH, 0, 0);
 }
 
 static void append_text (GString *out, const Concept *concept, const LsConceptRun *run) {
@@ -227,8 +215,10 @@ static void append_text (GString *out, const Concept *concept, const LsConceptRu
 
   for (guint i = 0; i < run->rows->len; i++)
     width = MAX (width, (int) strlen (((const LsConceptRow *) run->rows->pdata[i])->what));
-  g_string_append_printf (out, "%s%s: %s\n", out->len > 0 ? "\n" : "", concept->name,
-                          concept->claim);
+  if (out->len > 0)
+    g_string_append_c (out, '\n');
+  g_autofree char *claim = g_strdup_printf ("%s: %s", concept->name, concept->claim);
+  ls_prose_append (out, claim, LS_PROSE_WIDTH, 0, 0);
   g_string_append_printf (out, "  %-*s  %16s  %s\n", width, "", "textbook", "simulated");
   for (guint i = 0; i < run->rows->len; i++) {
     const LsConceptRow *row = run->rows->pdata[i];
@@ -236,7 +226,8 @@ static void append_text (GString *out, const Concept *concept, const LsConceptRu
     g_string_append_printf (out, "  %-*s  %16s  %s%s\n", width, row->what, row->textbook, row->text,
                             row->good ? "" : "   (outside its limits)");
   }
-  g_string_append_printf (out, "  When it holds: %s\n", concept->holds);
+  g_autofree char *holds = g_strdup_printf ("  When it holds: %s", concept->holds);
+  ls_prose_append (out, holds, LS_PROSE_WIDTH, 2, 0);
 }
 
 static void put_json (LsJson *json, const Concept *concept, const LsConceptRun *run) {

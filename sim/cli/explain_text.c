@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/prose.h"
 #include "cli/explanation.h"
 #include "cli/json.h"
 #include "train/vocabulary.h"
@@ -10,6 +11,8 @@
 #define NOTHING 0.0005
 #define MOST_PATH 8
 #define MOST_BOTTLENECKS 5
+/* Where the row of a fact begins, behind its knob. */
+#define FACT_INDENT 12
 
 static char *time_text (double seconds) {
   return ls_quantity_format_seconds (seconds);
@@ -29,7 +32,11 @@ static void append_head (GString *out, const LsExplanation *x) {
   if (x->traced_s > 0 && fabs (x->traced_s / x->step_s - 1) > 1e-5)
     g_string_append_printf (out, " (%s in the trace: it was made by another version, or stopped)",
                             traced);
-  g_string_append (out, "\n\n");
+  g_string_append_c (out, '\n');
+  if (!x->of_job->memory.fits)
+    g_string_append (out, "It does not fit in memory (`lockstep check --memory` says what would); "
+                          "this is the step as if it did.\n");
+  g_string_append_c (out, '\n');
 }
 
 /* One or two sentences on what the step follows. */
@@ -158,12 +165,15 @@ static void append_bottlenecks (GString *out, const LsExplanation *x) {
   g_string_append_c (out, '\n');
 }
 
-static void append_fact (GString *out, const LsRest *rest) {
+/* A number and its source, which is not said again where it is that of the number @before (or NULL). */
+static void append_fact (GString *out, const LsRest *rest, const LsRest *before) {
+  const gboolean again = before != NULL && g_strcmp0 (before->fact.source, rest->fact.source) == 0;
   g_autofree char *value = ls_quantity_format (rest->fact.value, rest->fact.dimension);
+  g_autofree char *text = g_strdup_printf (
+      "  %-9s %s %s = %s; %s: %s", ls_knob_name (rest->knob), rest->row, rest->fact.field, value,
+      ls_fact_status_name (rest->fact.status), again ? "the same" : rest->fact.source);
 
-  g_string_append_printf (out, "  %-9s %s %s = %s; %s: %s\n", ls_knob_name (rest->knob), rest->row,
-                          rest->fact.field, value, ls_fact_status_name (rest->fact.status),
-                          rest->fact.source);
+  ls_prose_append (out, text, LS_PROSE_WIDTH, FACT_INDENT, 0);
 }
 
 /* The numbers of the three knobs that matter most; all with --verbose. */
@@ -177,12 +187,17 @@ static void append_rests (GString *out, const LsExplanation *x, gboolean verbose
     g_string_truncate (out, out->len - 1);
   g_string_append_printf (out, " numbers of the catalogue%s\n",
                           verbose ? ":" : "; those of what it follows most (--verbose: all):");
+  const LsRest *before = NULL;
   for (guint i = 0; i < LS_N_KNOBS; i++) {
     if (!verbose && (i >= 3 || x->knobs[x->order[i]].gain < NOTHING))
       break;
     for (guint k = 0; k < x->rests->len; k++)
-      if (g_array_index (x->rests, LsRest, k).knob == x->order[i])
-        append_fact (out, &g_array_index (x->rests, LsRest, k));
+      if (g_array_index (x->rests, LsRest, k).knob == x->order[i]) {
+        const LsRest *rest = &g_array_index (x->rests, LsRest, k);
+
+        append_fact (out, rest, before);
+        before = rest;
+      }
   }
 }
 

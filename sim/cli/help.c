@@ -4,38 +4,17 @@
 #include <gsl/gsl_version.h>
 #include <string.h>
 
+#include "base/prose.h"
 #include "cli/json.h"
 
 #define HELP_WIDTH 80
 #define SHORT_OPTIONS_MAX 14
 
-/* Appends @text wrapped at HELP_WIDTH, every line indented by @indent except the first, which
- * begins at @column. */
-static void append_wrapped (GString *out, const char *text, guint indent, guint column) {
-  g_auto (GStrv) words = g_strsplit (text, " ", -1);
-  guint at = column;
-
-  for (guint i = 0; words[i]; i++) {
-    guint length = (guint) g_utf8_strlen (words[i], -1);
-
-    if (i > 0 && at + 1 + length > HELP_WIDTH) {
-      g_string_append_printf (out, "\n%*s", (int) indent, "");
-      at = indent;
-    } else if (i > 0) {
-      g_string_append_c (out, ' ');
-      at++;
-    }
-    g_string_append (out, words[i]);
-    at += length;
-  }
-  g_string_append_c (out, '\n');
-}
-
 static void append_paragraphs (GString *out, const char *text) {
   g_auto (GStrv) paragraphs = g_strsplit (text, "\n", -1);
 
   for (guint i = 0; paragraphs[i]; i++)
-    append_wrapped (out, paragraphs[i], 0, 0);
+    ls_prose_append (out, paragraphs[i], HELP_WIDTH, 0, 0);
 }
 
 /* "-o, --output FILE", "--help", "-h". */
@@ -62,7 +41,7 @@ static void append_options (GString *out, const LsOption *table) {
     } else {
       g_string_append_printf (out, "%*s", (int) (26 - width + 2), "");
     }
-    append_wrapped (out, option->help, 26, 26);
+    ls_prose_append (out, option->help, HELP_WIDTH, 26, 26);
   }
 }
 
@@ -92,7 +71,7 @@ static char *program_help (gboolean full) {
   for (const LsCommand *const *command = ls_commands (); *command; command++)
     if ((*command)->run) {
       g_string_append_printf (out, "  %-12s", (*command)->name);
-      append_wrapped (out, (*command)->summary, 14, 14);
+      ls_prose_append (out, (*command)->summary, HELP_WIDTH, 14, 14);
     }
   if (full) {
     g_string_append (out, "\nCommands of later versions (they answer \"not yet\"):\n");
@@ -104,7 +83,7 @@ static char *program_help (gboolean full) {
     g_string_append (out, "\nOptions of commands that read scenarios:\n");
     append_options (out, ls_options_scenario);
     g_string_append (out, "\nEnvironment:\n  NO_COLOR                no colours when set\n\n");
-    append_wrapped (out, exit_statuses, 0, 0);
+    ls_prose_append (out, exit_statuses, HELP_WIDTH, 0, 0);
   }
   g_string_append (
       out, "\nExamples:\n"
@@ -144,7 +123,7 @@ char *ls_help_text (const LsCommand *command, gboolean full) {
     g_string_append (out, "\nCommon options:\n");
     append_options (out, ls_options_common);
     g_string_append_c (out, '\n');
-    append_wrapped (out, exit_statuses, 0, 0);
+    ls_prose_append (out, exit_statuses, HELP_WIDTH, 0, 0);
   } else {
     g_string_append_printf (out, "  (and %s--json, -o FILE, -q; --help shows all)\n",
                             command->takes_scenario ? "--set PATH=VALUE, --unset PATH, --seed N, "

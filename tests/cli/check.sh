@@ -186,6 +186,20 @@ says out " 18 P/"
 run 0 check "$SOURCE_DIR/workloads/mig/seven-slices.yaml" --layout
 awk '/^ *rank/ { head = index($0, " tensor") + 7 } /^ *[0-9]+  main/ { n++; if (!match(substr($0, 1, head - 1), / [0-9]+$/)) bad = 1 }
   END { exit bad || n != 7 }' out || fail "columns of check --layout are not under their heads"
+# Alike jobs are described once, and of one that does not fit the reason is given once; sentences stay within 100 columns.
+seven="$SOURCE_DIR/workloads/mig/seven-slices.yaml"
+for what in --memory --recompute-curve --quiet; do
+  run 0 check "$seven" "$what"
+  [ "$(grep -c '^jobs j0, j1, j2, j3, j4, j5, j6: each$' out)" = 1 ] || fail "check $what does not join alike jobs"
+  [ "$(grep -c '^job' out)" = 1 ] || fail "check $what describes alike jobs twice"
+done
+run 3 check "$seven" --set jobs.j3.workload.batch.micro=64 --set jobs.j3.workload.batch.global=64
+says out "jobs j0, j1, j2: each"
+says out "job j3"
+says out "jobs j4, j5, j6: each"
+says err "j3: does not fit"
+run 0 check "$seven" --memory
+[ "$(grep -v '^stage' out | awk 'length > 100' | wc -l)" = 0 ] || fail "check --memory writes lines of over 100 columns"
 # ZeRO's stages side by side, and the curve of recompute, for people and for scripts.
 run 0 check tiny.yaml --recompute-curve
 says out "textbook"

@@ -75,6 +75,14 @@ says out "holds no operations"
 cat >slow.yaml <<'YAML'
 faults: {stragglers: {slow: {target: {rank: 2}, time_factor: 2}}}
 YAML
+# A step that could not be is said to be one; sources are folded, and said once where neighbours share them.
+run 3 run -q --no-progress --trace steps -o large.db compute.yaml --set workload.batch.micro=256 --set workload.batch.global=256
+run 0 explain large.db
+says out "It does not fit in memory"
+sed -n '/^it rests on/,$p' out | sed 1d | awk 'length > 100 { bad = 1 } END { exit bad }' || fail "explain writes sources of over 100 columns"
+says out "found: the same"
+run 0 explain steps.db
+grep -q "does not fit" out && fail "explain says of what fits that it does not"
 run 0 run -q --no-progress -o slow.db network.yaml slow.yaml
 run 0 explain slow.db --verbose
 says out "without its stragglers"

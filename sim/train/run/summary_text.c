@@ -1,5 +1,6 @@
 /* The summary on one screen: a unit on every number, the largest parts of the time first. See
  * summary.h. */
+#include "base/prose.h"
 #include "base/quantity.h"
 #include "train/run/summary.h"
 
@@ -232,22 +233,14 @@ static char *job_text (const LsSummary *job) {
 
 /* All jobs; neighbours whose lines are the same share them. */
 static void put_jobs (GString *out, const LsSummary *summary) {
-  for (guint j = 0; j < summary->n_jobs;) {
-    g_autofree char *text = job_text (summary->jobs[j]);
-    g_autoptr (GString) names = g_string_new (summary->jobs[j]->name);
-    guint last = j + 1;
+  g_auto (GStrv) texts = g_new0 (char *, summary->n_jobs + 1);
+  g_autofree const char **names = g_new (const char *, summary->n_jobs);
 
-    for (; last < summary->n_jobs; last++) {
-      g_autofree char *next = job_text (summary->jobs[last]);
-
-      if (!g_str_equal (text, next))
-        break;
-      g_string_append_printf (names, ", %s", summary->jobs[last]->name);
-    }
-    g_string_append_printf (out, "\n%s %s%s\n%s", last - j > 1 ? "jobs" : "job", names->str,
-                            last - j > 1 ? ": each" : "", text);
-    j = last;
+  for (guint j = 0; j < summary->n_jobs; j++) {
+    names[j] = summary->jobs[j]->name;
+    texts[j] = job_text (summary->jobs[j]);
   }
+  ls_prose_append_jobs (out, names, (const char *const *) texts, summary->n_jobs);
 }
 
 static void put_trace (GString *out, const LsSummary *summary) {
@@ -294,7 +287,7 @@ char *ls_summary_to_text (const LsSummary *summary) {
   if (summary->recompute != NULL)
     put_line (out, "recompute", "%s", summary->recompute);
   if (summary->memory_verdict != NULL)
-    g_string_append_printf (out, "%s\n", summary->memory_verdict);
+    ls_prose_append (out, summary->memory_verdict, LS_PROSE_WIDTH, 2, 0);
   put_trace (out, summary);
   return g_string_free (out, FALSE);
 }
