@@ -401,6 +401,13 @@ static const struct {
     {"workload: {model: resnet-50, software: {attention: flash-2}}", "software.attention"},
     {"workload: {model: {preset: llama2-7b, input: {channels: 3}}}", "model.input"},
     {"workload: {model: llama2-7b, parallel: {data: 6}}", "2 of 8 GPUs are idle"},
+    {"workload: {model: llama2-7b, recompute: {unit: operation}}", "so that nothing runs again"},
+    {"workload: {model: llama2-7b, parallel: {pipeline: 4, schedule: interleaved-1f1b}, batch: "
+     "{global: 8}}",
+     "needs parallel.virtual_stages of 2 or more"},
+    {"workload: {model: mixtral-8x7b, parallel: {pipeline: 2, expert: 4, order: [expert, tensor, "
+     "pipeline, data]}}",
+     "are ranks 0 and 2"},
 };
 
 START_TEST (keys_without_effect_are_warned_about) {
@@ -411,6 +418,32 @@ START_TEST (keys_without_effect_are_warned_about) {
   ck_assert_msg (strstr (f.text, "warning") != NULL && strstr (f.text, idle[_i].said) != NULL,
                  "%s\nsaid: %s\nnot: %s", idle[_i].text, f.text, idle[_i].said);
   unload (&f);
+}
+END_TEST
+
+/* Of recompute the mode follows from the other keys where it is not given. */
+START_TEST (keys_of_recompute_say_its_mode) {
+  static const struct {
+    const char *recompute;
+    LsRecomputeMode mode;
+  } cases[] = {{"{unit: block, every: 4}", LS_RECOMPUTE_FULL},
+               {"{unit: operation, every: sqrt}", LS_RECOMPUTE_FULL},
+               {"{layers: 3}", LS_RECOMPUTE_FULL},
+               {"{operations: [norm1], layers: 3}", LS_RECOMPUTE_SELECTIVE},
+               {"{}", LS_RECOMPUTE_NONE},
+               {"{mode: matmuls, layers: 3}", LS_RECOMPUTE_MATMULS}};
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *text =
+        g_strdup_printf ("workload: {model: llama2-7b, recompute: %s}", cases[i].recompute);
+    Fixture f;
+
+    load (&f, CLUSTER, text);
+    ck_assert_msg (f.workload != NULL, "%s", f.text);
+    ck_assert_msg (f.workload->recompute.mode == cases[i].mode, "%s", cases[i].recompute);
+    ck_assert_msg (strstr (f.text, "recompute") == NULL, "%s", f.text);
+    unload (&f);
+  }
 }
 END_TEST
 
@@ -487,6 +520,7 @@ int main (void) {
   tcase_add_loop_test (tcase, biases_of_published_configurations_count, 0, 4);
   tcase_add_loop_test (tcase, wrong_workloads_are_refused, 0, (int) G_N_ELEMENTS (bad));
   tcase_add_loop_test (tcase, keys_without_effect_are_warned_about, 0, (int) G_N_ELEMENTS (idle));
+  tcase_add_test (tcase, keys_of_recompute_say_its_mode);
   tcase_add_test (tcase, all_faults_are_found_at_once);
   tcase_add_test (tcase, a_format_without_native_support_is_warned_about);
   tcase_add_loop_test (tcase, shipped_workloads_are_right, 0, 4);

@@ -347,13 +347,11 @@ const LsConfigKey ls_workload_keys[] = {
     {.path = W "recompute.mode",
      .type = LS_CONFIG_WORD,
      .choices = recompute_modes,
-     .default_text = "none",
-     .source = "keep all",
      .meaning =
          "selective: the attention core, or recompute.operations; matmuls: all but attention and "
          "every other matmul (torchtitan's selective op); full: layers from their kept inputs; "
-         "fit: "
-         "of all these what fits in memory and repeats least"},
+         "fit: of all these what fits in memory and repeats least; if not given full beside "
+         "recompute.unit, every or layers, selective beside recompute.operations, else none"},
     {.path = W "recompute.unit",
      .type = LS_CONFIG_WORD,
      .choices = recompute_units,

@@ -109,12 +109,24 @@ static void read_offload (LsWorkloadReader *r) {
                                    : !r->workload->software->deepspeed_copies;
 }
 
+/* What is not said follows from the keys that are: `recompute: {unit: block, every: 4}` is full. */
+static LsRecomputeMode read_mode (LsWorkloadReader *r) {
+  if (ls_reader_has (r, W "recompute.mode"))
+    return (LsRecomputeMode) ls_reader_word (r, W "recompute.mode", mode_word,
+                                             LS_N_RECOMPUTE_MODES);
+  if (ls_reader_has (r, W "recompute.operations"))
+    return LS_RECOMPUTE_SELECTIVE;
+  return ls_reader_has (r, W "recompute.unit") || ls_reader_has (r, W "recompute.every") ||
+                 ls_reader_has (r, W "recompute.layers")
+             ? LS_RECOMPUTE_FULL
+             : LS_RECOMPUTE_NONE;
+}
+
 void ls_reader_recompute (LsWorkloadReader *r) {
   LsRecompute *recompute = &r->workload->recompute;
   const char *const layers = W "recompute.layers", *const every = W "recompute.every";
 
-  recompute->mode =
-      (LsRecomputeMode) ls_reader_word (r, W "recompute.mode", mode_word, LS_N_RECOMPUTE_MODES);
+  recompute->mode = read_mode (r);
   recompute->unit =
       (LsRecomputeUnit) ls_reader_word (r, W "recompute.unit", unit_word, LS_N_RECOMPUTE_UNITS);
   recompute->every = ls_config_is_word (r->config, every, "sqrt")

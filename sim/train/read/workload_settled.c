@@ -78,6 +78,8 @@ static void settle_sizes (LsWorkloadReader *r) {
   g_autofree char *schedule = g_strdup_printf ("schedule %s", ls_schedule_name (w->schedule));
 
   say_flag (r, W "parallel.expert_overlap", schedule, w->expert_overlap);
+  say (r, W "recompute.mode", "recompute.unit, every, layers and operations",
+       ls_recompute_mode_name (w->recompute.mode));
   say_count (r, W "batch.global", "batch.micro x data ranks", w->global_batch);
   say_count (r, W "parallel.data", "all GPUs over tensor x context x pipeline", w->layout.data);
   if (w->layout.expert_tensor > 0)
