@@ -46,7 +46,7 @@ static void predict_one (guint index, gpointer self) {
   guint row = g_array_index (work->numbers, guint, index);
 
   if (ls_interrupt_requested ())
-    out->skipped = g_strdup ("interrupted");
+    out->interrupted = TRUE;
   else if (work->collectives)
     ls_predict_collective (out, work->csv, row, work->how);
   else

@@ -42,7 +42,8 @@ typedef enum {
 
 typedef struct {
   char *row_id;
-  char *skipped;   /* the reason, or NULL */
+  char *skipped;        /* the reason, or NULL */
+  gboolean interrupted; /* before it was predicted */
   char *remark;    /* what the row says that is not known, and what it was taken for; or NULL */
   const char *gpu; /* catalogue name, static; NULL when skipped before that was known */
   guint n;

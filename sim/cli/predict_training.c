@@ -330,7 +330,7 @@ void ls_training_plan_finish (LsTrainingPlan *plan, LsPrediction *out) {
 
   for (guint i = 0; i < settings->len; i++)
     if (!take_steps (&g_array_index (settings, Setting, i))) {
-      out->skipped = g_strdup ("interrupted");
+      out->interrupted = TRUE;
       return;
     }
   best = fastest (settings);

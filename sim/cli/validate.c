@@ -64,9 +64,15 @@ static void append_rows (GString *csv, const LsPredictionTable *table) {
   for (guint i = 0; i < table->rows->len; i++) {
     const LsPrediction *row = table->rows->pdata[i];
 
-    if (row->skipped) {
-      const char *const fields[] = {table->file,  row->row_id, "skipped", "",
-                                    row->skipped, "",          "",        ""};
+    if (row->skipped || row->interrupted) {
+      const char *const fields[] = {table->file,
+                                    row->row_id,
+                                    row->skipped ? "skipped" : "interrupted",
+                                    "",
+                                    row->skipped ? row->skipped : "",
+                                    "",
+                                    "",
+                                    ""};
 
       ls_csv_append_row (csv, fields, G_N_ELEMENTS (fields));
     }
@@ -90,6 +96,14 @@ static guint skipped_rows (const LsPredictionTable *table) {
 
   for (guint i = 0; i < table->rows->len; i++)
     n += ((LsPrediction *) table->rows->pdata[i])->skipped != NULL;
+  return n;
+}
+
+static guint interrupted_rows (const LsPredictionTable *table) {
+  guint n = 0;
+
+  for (guint i = 0; i < table->rows->len; i++)
+    n += ((LsPrediction *) table->rows->pdata[i])->interrupted ? 1 : 0;
   return n;
 }
 
@@ -138,10 +152,13 @@ static void note_remarks (LsCli *cli, const LsPredictionTable *table) {
 
 static void note_summary (LsCli *cli, const LsPredictionTable *table) {
   g_autoptr (GArray) summaries = ls_prediction_summaries (table);
-  guint skipped = skipped_rows (table);
+  const guint interrupted = interrupted_rows (table);
+  g_autofree char *rest = interrupted > 0
+                              ? g_strdup_printf (", %u not predicted: interrupted", interrupted)
+                              : g_strdup ("");
 
-  ls_cli_note (cli, "%s: %u row%s, %u skipped", table->file, table->rows->len,
-               table->rows->len == 1 ? "" : "s", skipped);
+  ls_cli_note (cli, "%s: %u row%s, %u skipped%s", table->file, table->rows->len,
+               table->rows->len == 1 ? "" : "s", skipped_rows (table), rest);
   note_too_large (cli, table);
   note_remarks (cli, table);
   for (guint i = 0; i < summaries->len; i++) {
@@ -247,6 +264,8 @@ static void json_row (LsJson *json, const LsPrediction *row) {
   ls_json_string (json, "row_id", row->row_id);
   if (row->skipped)
     ls_json_string (json, "skipped", row->skipped);
+  else if (row->interrupted)
+    ls_json_boolean (json, "interrupted", TRUE);
   else if (row->gpu && row->inputs[0])
     ls_json_boolean (json, "fits", !row->too_large);
   if (row->remark != NULL)
@@ -290,6 +309,8 @@ static void json_table (LsJson *json, const LsPredictionTable *table) {
   ls_json_open_object (json, NULL);
   ls_json_string (json, "file", table->file);
   ls_json_integer (json, "skipped", skipped_rows (table));
+  if (interrupted_rows (table) > 0)
+    ls_json_integer (json, "interrupted", interrupted_rows (table));
   ls_json_open_array (json, "summary");
   for (guint i = 0; i < summaries->len; i++)
     json_summary (json, &g_array_index (summaries, LsPredictionSummary, i));
@@ -412,7 +433,9 @@ const LsCommand ls_command_validate = {
         "Standard output is CSV: "
         "file,row_id,quantity,measured,predicted,signed_error_pct,low,high; low and high where an "
         "input that the row does not state was swept over its legal values. A row that cannot be "
-        "predicted has the quantity 'skipped' and the reason under 'predicted'. Count, mean "
+        "predicted has the quantity 'skipped' and the reason under 'predicted'; after Ctrl-C the "
+        "rows that were done are written, and those that were not have the quantity "
+        "'interrupted'. Count, mean "
         "absolute, mean signed and worst error per table go to "
         "standard error, beside the "
         "error of the best single MFU for the same rows, and how well the change between rows that "

@@ -149,6 +149,19 @@ done
 kill -KILL $pid 2>/dev/null && fail "SIGINT does not end a collective while it is laid out"
 wait $pid && fail "a collective that SIGINT ends is good"
 
+# Rows of tables that were predicted are written, the others are said to have been interrupted.
+"$LOCKSTEP" validate -o errors.csv >out 2>err &
+pid=$!
+sleep 1
+kill -INT $pid
+status=0
+wait $pid || status=$?
+[ $status -eq 130 ] || fail "an interrupted validate exits with $status"
+says err "not predicted: interrupted"
+grep -q ",interrupted,,,,,$" errors.csv || fail "rows that were not predicted are not said to be interrupted"
+grep -qE ",(time_us|oop_time_us),[0-9.e+]+,[0-9.e+]+," errors.csv || fail "rows that were predicted are not written"
+grep -q ",skipped,,interrupted" errors.csv && fail "an interrupted row is called skipped"
+
 # A campaign of as many events as are allowed, in the middle of a replication.
 cat >years.yaml <<'YAML'
 cluster: {storage: {read: 10 GB/s, write: 5 GB/s, latency: 1 ms, fabric: compute}}
