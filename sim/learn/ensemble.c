@@ -7,8 +7,11 @@
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 
-/* Records per block: a few megabytes. source: choice */
+/* Records per block: at most a few megabytes, and so many that learning them takes about BLOCK_US, since whoever
+ * interrupts waits for a block. source: choice */
 #define BLOCK_RECORDS 32768
+#define BLOCK_RECORDS_FIRST 64
+#define BLOCK_US (G_USEC_PER_SEC / 4)
 
 struct LsEnsemble {
   guint n_rates, n_replications, n_threads;
@@ -16,6 +19,7 @@ struct LsEnsemble {
   LsLearner **learners;      /* [rate][replication] */
   GArray *records;           /* LsUpdateRecord; `members` is an offset into `members` */
   GArray *members;           /* guint32 */
+  guint block;               /* records that are gathered before they are learned */
   gint next;                 /* the next learner to go through a block */
   const volatile gint *stop; /* NULL: nobody stops it */
 };
@@ -33,6 +37,7 @@ LsEnsemble *ls_ensemble_new (const LsLearnSettings *settings, const LsLearnTask 
   e->learners = g_new0 (LsLearner *, (gsize) e->n_rates * e->n_replications);
   e->records = g_array_new (FALSE, FALSE, sizeof (LsUpdateRecord));
   e->members = g_array_new (FALSE, FALSE, sizeof (guint32));
+  e->block = BLOCK_RECORDS_FIRST;
   for (guint i = 0; i < e->n_rates * e->n_replications; i++) {
     const LsLearnerOptions options = {.workers = workers,
                                       .shards = shards,
@@ -83,9 +88,17 @@ static gpointer run_some (gpointer data) {
   return NULL;
 }
 
+/* The next block from the time that one took; it doubles at most. What is learned does not depend on it. */
+static guint next_block (guint records, gint64 took_us) {
+  const gint64 fits = (gint64) records * BLOCK_US / MAX (took_us, 1);
+
+  return (guint) CLAMP (MIN (fits, 2 * (gint64) records), BLOCK_RECORDS_FIRST, BLOCK_RECORDS);
+}
+
 /* The gathered records through all learners; this thread works too. */
 static void flush (LsEnsemble *e) {
   g_autofree GThread **threads = g_new0 (GThread *, e->n_threads);
+  const gint64 start_us = g_get_monotonic_time ();
 
   if (e->records->len == 0)
     return;
@@ -96,6 +109,7 @@ static void flush (LsEnsemble *e) {
   for (guint t = 1; t < e->n_threads; t++)
     if (threads[t] != NULL)
       g_thread_join (threads[t]);
+  e->block = next_block (e->records->len, g_get_monotonic_time () - start_us);
   g_array_set_size (e->records, 0);
   g_array_set_size (e->members, 0);
 }
@@ -114,7 +128,7 @@ static void on_update (gpointer self, const LsUpdateRecord *record) {
     g_array_append_vals (e->members, record->members, record->n_members);
   }
   g_array_append_val (e->records, copy);
-  if (e->records->len >= BLOCK_RECORDS)
+  if (e->records->len >= e->block)
     flush (e);
 }
 

@@ -1,8 +1,8 @@
 /* Several learners on one log: replications over seeds, times learning rates to try.
  *
- * Model:      records are gathered in blocks; each block goes through all learners, spread over threads,
- *             before the next one is gathered, so memory does not grow with the log. One learner alone
- *             eats records as they come. Learners share nothing that changes: results are the same bits
+ * Model:      records are gathered in blocks of a quarter of a second's learning; each block goes through all learners,
+ *             spread over threads, before the next one is gathered, so memory does not grow with the log. One learner
+ *             alone eats records as they come. Learners share nothing that changes: results are the same bits
  *             at any number of threads.
  * Seeds:      replication i has seed + i, the same for every learning rate and policy.
  * Best rate:  with a target, the one that most replications reach, then the earliest in mean simulated

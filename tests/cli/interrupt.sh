@@ -135,6 +135,12 @@ interrupted taught.db
 run 0 query taught.db "SELECT count(*) > 0 AS some FROM metric" --format csv
 [ "$(sed -n 2p out)" = 1 ] || fail "nothing of what was learned is in the database"
 
+# Several learners take what is gathered in blocks of a moment each: an interrupt waits for one of them, not for minutes.
+stopped INT many.db alone.yaml --set workload.stop.time=100000s --set learn.replications=60 -o many.db
+interrupted many.db
+run 0 query many.db "SELECT count(DISTINCT replica) = 60 AS all_of_them FROM metric" --format csv
+[ "$(sed -n 2p out)" = 1 ] || fail "not all learners left what they learned"
+
 # An all-to-all among 131,072 ranks is laid out for seconds before the engine starts: nobody looks until then either.
 "$LOCKSTEP" collective all_to_all "$SOURCE_DIR/topologies/dgx-h100.yaml" --set cluster.nodes=16384 \
   --set cluster.fabric.leaf_radix=128 --sizes 64M >out 2>err &
