@@ -261,7 +261,6 @@ static gboolean read_task (LsCli *cli, const LsCluster *cluster, Task *task, GEr
       !read_root (cli, task, error) || !read_sizes (cli, task, error) ||
       !read_iterations (cli, task, error))
     return FALSE;
-  task->job.cluster = cluster;
   task->job.gpus = (const guint *) (gpointer) task->ranks->data;
   task->job.n = task->ranks->len;
   return TRUE;
@@ -461,7 +460,9 @@ static gboolean as_wished (const Task *task, const Line *line, GError **error) {
   return FALSE;
 }
 
-static gboolean run_sizes (LsCli *cli, Task *task, GArray *lines, GError **error) {
+static gboolean run_sizes (LsCli *cli, const LsCluster *cluster, Task *task, GArray *lines,
+                           GError **error) {
+  g_autoptr (LsCollectiveBench) bench = ls_collective_bench_new (cluster);
   g_autoptr (LsProgress) progress = ls_progress_new (cli, ls_collective_op_name (task->op));
   gboolean given = task->splits != NULL;
 
@@ -470,11 +471,14 @@ static gboolean run_sizes (LsCli *cli, Task *task, GArray *lines, GError **error
     Line line = {.bytes = g_array_index (task->sizes, gint64, i)};
 
     if (task->op == LS_COLLECTIVE_ALL_TO_ALLV && !given) {
+      /* Plans know splits by their address, which others may have next. */
+      g_clear_pointer (&bench, ls_collective_bench_free);
+      bench = ls_collective_bench_new (cluster);
       even_splits (task, task->job.n, line.bytes);
       line.bytes = sum_of_splits (task, task->job.n);
     }
     task->descriptor.bytes = line.bytes;
-    if (!ls_collective_run (&task->job, &task->descriptor, &line.result, error) ||
+    if (!ls_collective_run (bench, &task->job, &task->descriptor, &line.result, error) ||
         !as_wished (task, &line, error))
       return FALSE;
     g_array_append_val (lines, line);
@@ -509,7 +513,8 @@ static int run_collective (LsCli *cli, GError **error) {
   scenario = ls_scenario_from_files (cli, files, TRUE);
   if (!ls_scenario_report (cli, scenario))
     return 2;
-  if (!read_task (cli, scenario->cluster, &task, error) || !run_sizes (cli, &task, lines, error))
+  if (!read_task (cli, scenario->cluster, &task, error) ||
+      !run_sizes (cli, scenario->cluster, &task, lines, error))
     return 2;
   text = cli->json                        ? as_json (cli, &task, lines)
          : ls_args_has (cli->args, "csv") ? as_csv (&task, lines)

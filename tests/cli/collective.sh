@@ -102,4 +102,15 @@ refused "leave out --sizes" all_to_allv "$h100" --ranks 0-3 --splits splits --si
 refused "sizes for 3 ranks" all_to_allv "$h100" --ranks 0-2 --splits splits
 refused "nowhere.yaml" all_reduce nowhere.yaml
 refused "speling" all_reduce "$h100" --set cluster.node.speling=1
+# The sizes of a command share how they are laid out: each is what it is alone, whatever the model.
+for op in all_reduce all_to_all all_to_allv; do
+  run 0 collective $op "$h100" --ranks 0-15 --set cluster.nodes=2 --sizes 6000,40K,3M --models both --csv
+  sed 1d out | sort >together
+  : >alone
+  for size in 6000 40K 3M; do
+    run 0 collective $op "$h100" --ranks 0-15 --set cluster.nodes=2 --sizes $size --models both --csv
+    sed 1d out >>alone
+  done
+  sort alone | cmp -s - together || fail "$op over several sizes differs from each size alone"
+done
 finish
