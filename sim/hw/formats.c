@@ -50,19 +50,41 @@ static const char *row_notes (guint row) {
   return row == LS_FORMAT_TF32 ? "a compute format: tensors are stored in 4 bytes" : NULL;
 }
 
-/* The architectures whose matrix units compute in it, "Hopper, Ada, ..."; static. */
-static const char *native_on (LsFormat format) {
+/* Accelerators of an architecture that compute natively in a format, "tpu-v5p, tpu-v6e"; NULL: all of them do (transfer
+ * full). */
+static char *natives_of (const char *architecture, LsFormat format) {
   g_autoptr (GString) names = g_string_new (NULL);
-  const char *last = "";
+  gboolean all = TRUE;
 
   for (guint i = 0; i < ls_accelerator_count (); i++) {
     const LsAccelerator *gpu = ls_accelerator_get (i);
 
-    if (!ls_accelerator_is_native (gpu, format) || strcmp (gpu->architecture, last) == 0 ||
-        strstr (names->str, gpu->architecture) != NULL)
+    if (strcmp (gpu->architecture, architecture) != 0)
       continue;
-    last = gpu->architecture;
-    g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", last);
+    if (ls_accelerator_is_native (gpu, format))
+      g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", gpu->name);
+    else
+      all = FALSE;
+  }
+  return all ? NULL : g_strdup (names->str);
+}
+
+/* The architectures whose matrix units compute in it, "Hopper, TPU (tpu-v5p, tpu-v6e), Ada"; static. */
+static const char *native_on (LsFormat format) {
+  g_autoptr (GString) names = g_string_new (NULL);
+  g_autoptr (GHashTable) said = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint i = 0; i < ls_accelerator_count (); i++) {
+    const LsAccelerator *gpu = ls_accelerator_get (i);
+
+    if (!ls_accelerator_is_native (gpu, format) ||
+        !g_hash_table_add (said, (gpointer) gpu->architecture))
+      continue;
+    g_autofree char *some = natives_of (gpu->architecture, format);
+
+    g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", gpu->architecture);
+    if (some != NULL)
+      g_string_append_printf (names, " (%s)", some);
   }
   if (names->len == 0)
     g_string_append (names, format == LS_FORMAT_FP32 ? "vector units of all"

@@ -43,7 +43,8 @@ run 0 check "$SOURCE_DIR/topologies/dgx-a100.yaml" "$SOURCE_DIR/workloads/llama2
 run 0 check small.yaml --set cluster.node=dgx-b200 --set workload.precision=nvfp4
 empty err
 run 0 list formats
-for word in 'fp16 .* 16 bits  max 65504 .* native: Volta, Turing, Ampere' 'mxfp8 .* native: Blackwell' 'fp8_e4m3 .* max 448 '; do
+for word in 'fp16 .* 16 bits  max 65504 .* native: Volta, Turing, Ampere' 'mxfp8 .* native: Blackwell' 'fp8_e4m3 .* max 448 ' \
+  'bf16 .* native: .*, TPU, ' 'fp8_e4m3 .* native: .* TPU (tpu-v5p, tpu-v6e)'; do
   grep -q "$word" out || fail "list formats has no line like '$word'"
 done
 
