@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/prose.h"
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/listing.h"
@@ -11,6 +12,10 @@ static const LsOption options[] = {
     {"names", 0, LS_OPTION_FLAG, NULL, "bare names, one a line (for scripts and completion)", NULL},
     {NULL, 0, LS_OPTION_FLAG, NULL, NULL, NULL},
 };
+
+/* Columns of a row's facts, and where their sources begin. */
+#define FACT_WIDTH 120
+#define SOURCE_COLUMN 46
 
 static char *fact_value (const LsFact *fact) {
   if (fact->text)
@@ -31,12 +36,13 @@ static void append_facts (GString *out, const LsListRow *row) {
     g_autofree char *value = fact_value (fact);
 
     /* Neighbours mostly share a source: it is written once, then " means the same. */
+    g_autofree char *source = same ? g_strdup ("\"")
+                                   : g_strdup_printf ("%s: %s", ls_fact_status_name (fact->status),
+                                                      fact->source ? fact->source : "");
+    const gsize line = out->len;
+
     g_string_append_printf (out, "    %-26s %-13s  ", fact->field, value);
-    if (same)
-      g_string_append (out, "\"\n");
-    else
-      g_string_append_printf (out, "%s: %s\n", ls_fact_status_name (fact->status),
-                              fact->source ? fact->source : "");
+    ls_prose_append (out, source, FACT_WIDTH, SOURCE_COLUMN, (guint) (out->len - line));
   }
   if (row->notes)
     g_string_append_printf (out, "    note: %s\n", row->notes);

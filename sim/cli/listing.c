@@ -449,25 +449,15 @@ GPtrArray *ls_listing_kinds (void) {
   return rows;
 }
 
-GPtrArray *ls_listing_rows (const char *kind, GError **error) {
+/* The rows of a kind; NULL: there is none (transfer full). */
+static GPtrArray *rows_of (const char *kind) {
   const LsCatalogue *catalogue = ls_catalogue_find (kind);
-  g_autoptr (GPtrArray) kinds = NULL;
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
-  const char *near;
 
   if (catalogue)
     return catalogue_rows (catalogue);
   for (guint i = 0; i < G_N_ELEMENTS (others); i++)
     if (g_str_equal (others[i].kind, kind))
       return others[i].rows ();
-  kinds = ls_listing_kinds ();
-  for (guint i = 0; i < kinds->len; i++)
-    g_ptr_array_add (names, ((LsListRow *) kinds->pdata[i])->name);
-  g_ptr_array_add (names, NULL);
-  near = ls_nearest (kind, (const char *const *) names->pdata);
-  g_set_error (error, LS_ERROR, LS_ERROR_USAGE,
-               "nothing is called '%s'%s%s%s; 'lockstep list' shows what can be listed", kind,
-               near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
   return NULL;
 }
 
@@ -479,6 +469,39 @@ static const LsListRow *find (const GPtrArray *rows, const char *kind, const cha
     if (g_ascii_strcasecmp (((LsListRow *) rows->pdata[i])->name, name) == 0)
       found = (int) i;
   return found >= 0 ? rows->pdata[found] : NULL;
+}
+
+/* What to write instead of an unknown kind: one that is spelt alike, or where a row of that name is (transfer full). */
+static char *hint_of (const char *word) {
+  g_autoptr (GPtrArray) kinds = ls_listing_kinds ();
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+  for (guint i = 0; i < kinds->len; i++)
+    g_ptr_array_add (names, ((LsListRow *) kinds->pdata[i])->name);
+  g_ptr_array_add (names, NULL);
+  const char *near = ls_nearest (word, (const char *const *) names->pdata);
+  if (near != NULL)
+    return g_strdup_printf ("; did you mean '%s'?", near);
+  for (guint i = 0; i < kinds->len; i++) {
+    const char *kind = ((LsListRow *) kinds->pdata[i])->name;
+    g_autoptr (GPtrArray) rows = rows_of (kind);
+
+    if (find (rows, kind, word) != NULL)
+      return g_strdup_printf ("; did you mean 'lockstep list %s %s'?", kind, word);
+  }
+  return g_strdup ("");
+}
+
+GPtrArray *ls_listing_rows (const char *kind, GError **error) {
+  GPtrArray *rows = rows_of (kind);
+
+  if (rows == NULL) {
+    g_autofree char *hint = hint_of (kind);
+
+    g_set_error (error, LS_ERROR, LS_ERROR_USAGE,
+                 "nothing is called '%s'%s; 'lockstep list' shows what can be listed", kind, hint);
+  }
+  return rows;
 }
 
 /* Adds rows below the key @name ("cost.gpu" below "cost"), or all that have @name in theirs. */

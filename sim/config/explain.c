@@ -2,6 +2,7 @@
  * `check --explain KEY`: all that is known of one key, and where its value comes from.
  */
 #include "base/error.h"
+#include "base/prose.h"
 #include "config/document.h"
 #include "config/output.h"
 #include "config/path.h"
@@ -179,10 +180,9 @@ static void append_keys (GString *out, const LsSchemaNode *map) {
     const LsSchemaNode *child = children->pdata[i];
     const char *meaning = child->row != NULL ? child->row->meaning : NULL;
 
-    if (meaning != NULL)
-      g_string_append_printf (out, "    %-*s  %s\n", width, child->name, meaning);
-    else
-      g_string_append_printf (out, "    %s\n", child->name);
+    g_string_append_printf (out, "    %-*s", meaning != NULL ? width + 2 : 0, child->name);
+    ls_prose_append (out, meaning != NULL ? meaning : "", LS_PROSE_WIDTH, (guint) width + 6,
+                     (guint) width + 6);
   }
 }
 
@@ -196,9 +196,10 @@ char *ls_config_explain (const LsConfigSchema *schema, LsConfig *config, const c
   out = g_string_new (path);
   g_string_append_c (out, '\n');
   for (guint i = 0; i < facts->names->len; i++)
-    if (strcmp (facts->names->pdata[i], "keys") != 0)
-      g_string_append_printf (out, "  %-14s%s\n", (const char *) facts->names->pdata[i],
-                              (const char *) facts->values->pdata[i]);
+    if (strcmp (facts->names->pdata[i], "keys") != 0) {
+      g_string_append_printf (out, "  %-14s", (const char *) facts->names->pdata[i]);
+      ls_prose_append (out, facts->values->pdata[i], LS_PROSE_WIDTH, 16, 16);
+    }
   if (facts->map != NULL)
     append_keys (out, facts->map);
   return g_string_free (out, FALSE);

@@ -94,4 +94,11 @@ if [ -w /dev/full ]; then
   [ $? -eq 1 ] || fail "writing to a full disk must fail with 1"
   says err "cannot write"
 fi
+# A row's name in the place of its kind leads to both; what is said of keys and rows is folded.
+run 2 list zb-v
+says err "did you mean 'lockstep list schedules zb-v'?"
+run 0 check --explain workload.zero.overlap_gather
+[ "$(awk 'length > 100' out | wc -l)" = 0 ] || fail "check --explain writes lines of over 100 columns"
+run 0 list gpus h100
+[ "$(awk 'length > 120' out | wc -l)" = 0 ] || fail "list gpus h100 writes lines of over 120 columns"
 finish
