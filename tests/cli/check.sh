@@ -186,6 +186,14 @@ says out " 18 P/"
 run 0 check "$SOURCE_DIR/workloads/mig/seven-slices.yaml" --layout
 awk '/^ *rank/ { head = index($0, " tensor") + 7 } /^ *[0-9]+  main/ { n++; if (!match(substr($0, 1, head - 1), / [0-9]+$/)) bad = 1 }
   END { exit bad || n != 7 }' out || fail "columns of check --layout are not under their heads"
+# Words of other tools in the place of ours.
+for pair in parallel.context_kind=ulysses:all-to-all zero.offload=cpu:optimizer recompute=true:full \
+  software.attention=flash:flash-2 precision=amp:bf16 optimizer=momentum:sgd; do
+  run 2 check tiny.yaml --set "workload.${pair%:*}"
+  says err "did you mean '${pair##*:}'?"
+done
+run 2 check tiny.yaml --set "workload.parallel.order=[tp, cp, ep, dp, pp]"
+for axis in tensor context expert data pipeline; do says err "did you mean '$axis'?"; done
 # Alike jobs are described once, and of one that does not fit the reason is given once; sentences stay within 100 columns.
 seven="$SOURCE_DIR/workloads/mig/seven-slices.yaml"
 for what in --memory --recompute-curve --quiet; do
