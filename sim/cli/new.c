@@ -13,6 +13,7 @@ static const LsOption options[] = {
      "@gpus"},
     {"node", 0, LS_OPTION_STRING, "NAME", "node preset, instead of --gpu", "@nodes"},
     {"nodes", 0, LS_OPTION_INTEGER, "N", "how many nodes (1)", NULL},
+    {"gpus", 0, LS_OPTION_INTEGER, "N", "how many GPUs in all, instead of --nodes", NULL},
     {"model", 0, LS_OPTION_STRING, "NAME", "model preset", "@models"},
     {"batch", 0, LS_OPTION_INTEGER, "N", "samples per step over all GPUs", NULL},
     {"micro", 0, LS_OPTION_INTEGER, "N", "samples per GPU and micro-batch", NULL},
@@ -78,8 +79,8 @@ static gboolean choose_model (LsCli *cli, LsProposal *choice, GError **error) {
 
 /* Counts of the options, from 1; sizes of the scenario are bounded where it is read. */
 static gboolean check_counts (LsCli *cli, GError **error) {
-  static const char *const counts[] = {"nodes",  "batch",    "micro", "seq-len",
-                                       "tensor", "pipeline", "expert"};
+  static const char *const counts[] = {"nodes",   "gpus",   "batch",    "micro",
+                                       "seq-len", "tensor", "pipeline", "expert"};
   g_autoptr (GString) text = g_string_new (NULL);
 
   for (guint i = 0; i < G_N_ELEMENTS (counts); i++) {
@@ -95,11 +96,29 @@ static gboolean check_counts (LsCli *cli, GError **error) {
   return text->len == 0;
 }
 
-static void choose_sizes (LsCli *cli, LsProposal *choice) {
-  gint64 gpus;
+/* Whole nodes, or some GPUs of one. */
+static gboolean choose_nodes (LsCli *cli, LsProposal *choice, GError **error) {
+  const gint64 each = choice->node->gpus, all = ls_args_integer (cli->args, "gpus", each);
 
-  choice->nodes = ls_args_integer (cli->args, "nodes", 1);
-  gpus = choice->nodes * choice->node->gpus;
+  choice->nodes = ls_args_integer (cli->args, "nodes", MAX (1, all / each));
+  choice->gpus = MIN (all, each);
+  if (!ls_args_has (cli->args, "gpus"))
+    return TRUE;
+  if (ls_args_has (cli->args, "nodes"))
+    g_set_error_literal (error, LS_ERROR, LS_ERROR_USAGE, "--nodes and --gpus: one of the two");
+  else if (all > each && all % each != 0)
+    g_set_error (error, LS_ERROR, LS_ERROR_USAGE,
+                 "--gpus: %" G_GINT64_FORMAT " GPUs are no whole number of %s, of %" G_GINT64_FORMAT
+                 " each; the nearest are %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT,
+                 all, choice->node->name, each, all - all % each, all - all % each + each);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+static void choose_sizes (LsCli *cli, LsProposal *choice) {
+  const gint64 gpus = choice->nodes * choice->gpus;
+
   choice->micro = ls_args_integer (cli->args, "micro", choice->tokens ? 1 : 32);
   choice->batch =
       ls_args_integer (cli->args, "batch", gpus * choice->micro * (choice->tokens ? 4 : 1));
@@ -133,7 +152,7 @@ static int run_new (LsCli *cli, GError **error) {
     return 2;
   }
   if (!check_counts (cli, error) || !choose_node (cli, &choice, error) ||
-      !choose_model (cli, &choice, error))
+      !choose_nodes (cli, &choice, error) || !choose_model (cli, &choice, error))
     return 2;
   if (choice.model->transformer.experts.count == 0 && ls_args_has (cli->args, "expert")) {
     g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "%s has no experts; leave --expert out",
@@ -173,6 +192,7 @@ const LsCommand ls_command_new = {
                    "compare others with --set.",
     .examples = "a 70B model on 64 GPUs\tlockstep new --gpu h100-sxm-80gb --nodes 8 --model "
                 "llama3-70b -o mine.yaml\n"
+                "on four GPUs of a node\tlockstep new --gpu a100 --gpus 4 --model llama2-7b\n"
                 "with a layout of your own\tlockstep new --node dgx-a100 --nodes 4 --model "
                 "gpt3-13b --tensor 4 --pipeline 2\n"
                 "a mixture of experts\tlockstep new --gpu h100-sxm-80gb --nodes 16 --model "

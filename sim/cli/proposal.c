@@ -52,7 +52,7 @@ static gboolean try_mode (Search *search, const LsProposal *it, guint mode) {
  * look. */
 static void try_layout (Search *search, gint64 tensor, gint64 pipeline, gint64 expert) {
   LsProposal it = *search->asked;
-  const gint64 gpus = it.nodes * it.node->gpus;
+  const gint64 gpus = it.nodes * it.gpus;
 
   it.tensor = tensor;
   it.pipeline = pipeline;
@@ -71,7 +71,7 @@ static void try_layout (Search *search, gint64 tensor, gint64 pipeline, gint64 e
 static void try_experts (Search *search, gint64 tensor, gint64 pipeline) {
   const LsProposal *asked = search->asked;
   const gint64 count = asked->model->transformer.experts.count;
-  const gint64 ranks = asked->nodes * asked->node->gpus / pipeline;
+  const gint64 ranks = asked->nodes * asked->gpus / pipeline;
 
   if (count == 0 || asked->expert > 0) {
     try_layout (search, tensor, pipeline, MAX (asked->expert, 1));
@@ -85,9 +85,9 @@ static void try_experts (Search *search, gint64 tensor, gint64 pipeline) {
 /* Powers of two whose product is `split`, or what was asked for. */
 static void try_split (Search *search, gint64 split) {
   const LsProposal *asked = search->asked;
-  const gint64 gpus = asked->nodes * asked->node->gpus;
+  const gint64 gpus = asked->nodes * asked->gpus;
 
-  for (gint64 tensor = 1; tensor <= MIN (split, asked->node->gpus); tensor *= 2) {
+  for (gint64 tensor = 1; tensor <= MIN (split, asked->gpus); tensor *= 2) {
     const gint64 pipeline = split / tensor;
 
     if ((asked->tensor > 0 && tensor != 1) || (asked->pipeline > 0 && pipeline != 1))
@@ -101,7 +101,7 @@ static void try_split (Search *search, gint64 split) {
 }
 
 static void try_splits (Search *search) {
-  const gint64 gpus = search->asked->nodes * search->asked->node->gpus;
+  const gint64 gpus = search->asked->nodes * search->asked->gpus;
 
   for (gint64 split = 1; split <= gpus && search->runs[0] < LS_PROPOSAL_RUNS; split *= 2)
     try_split (search, split);

@@ -24,6 +24,7 @@ G_BEGIN_DECLS
 typedef struct {
   const LsNode *node;
   gint64 nodes;
+  gint64 gpus; /* of each node, those of its preset or fewer */
   const LsModelPreset *model;
   gboolean tokens;
   gint64 batch, micro, seq_len;

@@ -5,11 +5,18 @@ static void append_head (GString *yaml, const LsProposal *it) {
   g_string_append (yaml, "# Made by `lockstep new`. Every key: docs/scenario.md, or "
                          "`lockstep check FILE --explain KEY`.\n"
                          "lockstep: 1\n");
-  g_string_append_printf (yaml, "title: %s on %d x %s\n\n", it->model->name, (int) it->nodes,
-                          it->node->name);
+  const gboolean whole = it->gpus == it->node->gpus;
+  g_autofree char *part =
+      whole ? g_strdup_printf ("%d x", (int) it->nodes)
+            : g_strdup_printf ("%d GPU%s of a", (int) it->gpus, it->gpus == 1 ? "" : "s");
+  g_autofree char *node =
+      whole ? g_strdup (it->node->name)
+            : g_strdup_printf ("{preset: %s, gpus: %d}", it->node->name, (int) it->gpus);
+
+  g_string_append_printf (yaml, "title: %s on %s %s\n\n", it->model->name, part, it->node->name);
   g_string_append_printf (yaml, "cluster:\n  nodes: %d\n", (int) it->nodes);
   g_string_append_printf (yaml, "  node: %-16s # %d x %s; `lockstep list nodes` shows others\n",
-                          it->node->name, it->node->gpus, it->node->gpu);
+                          node, (int) it->gpus, it->node->gpu);
   g_string_append (yaml, "  # fabric: {kind: fat-tree, oversubscription: 2}   # without it, the "
                          "network never blocks\n\n");
 }

@@ -13,6 +13,17 @@ for words in "--gpu h100-sxm-80gb --nodes 8 --model llama3-70b" "--node dgx-a100
   run 0 check made.yaml
   empty err
 done
+# GPUs in all: some of one node, or whole nodes.
+run 0 new --gpu a100 --gpus 4 --model llama2-7b -o four.yaml
+grep -q "node: {preset: dgx-a100, gpus: 4}" four.yaml || fail "new --gpus 4 does not take four GPUs of a node"
+run 0 run four.yaml --trace none
+says out "4 used, 0 idle"
+run 0 new --gpu h100 --gpus 32 --model llama3-8b
+says out "nodes: 4"
+run 2 new --gpu h100 --gpus 12 --model llama3-8b
+says err "the nearest are 8 and 16"
+run 2 new --gpu h100 --gpus 16 --nodes 2 --model llama3-8b
+says err "one of the two"
 # The fastest of those that fit: no slower than a layout of our own that needs no recomputation either.
 leaks off
 step_of() { sed -n 's/.*"step_time_s": \([0-9.]*\).*/\1/p' out; }
