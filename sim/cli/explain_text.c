@@ -5,6 +5,7 @@
 #include "base/prose.h"
 #include "cli/explanation.h"
 #include "cli/json.h"
+#include "cli/meanings.h"
 #include "train/vocabulary.h"
 
 /* Below this a gain is said to be nothing. */
@@ -33,6 +34,9 @@ static void append_head (GString *out, const LsExplanation *x) {
     g_string_append_printf (out, " (%s in the trace: it was made by another version, or stopped)",
                             traced);
   g_string_append_c (out, '\n');
+  if (x->n_jobs > 1)
+    g_string_append_printf (out, "It is one of %u jobs that run at once; --job explains another.\n",
+                            x->n_jobs);
   if (!x->of_job->memory.fits)
     g_string_append (out, "It does not fit in memory (`lockstep check --memory` says what would); "
                           "this is the step as if it did.\n");
@@ -42,7 +46,7 @@ static void append_head (GString *out, const LsExplanation *x) {
 /* One or two sentences on what the step follows. */
 static void append_words (GString *out, const LsExplanation *x) {
   const LsSensitivity *first = &x->knobs[x->order[0]];
-  guint n = 0;
+  g_autoptr (GString) words = g_string_new (NULL);
 
   if (first->gain < NOTHING) {
     g_string_append (out, "Nothing that was tried makes the step shorter: it waits for something "
@@ -54,16 +58,19 @@ static void append_words (GString *out, const LsExplanation *x) {
 
     if (one->rules < (i == 0 ? 0 : 0.1))
       continue;
-    g_string_append_printf (out, "%s%s (%.0f %%)", n == 0 ? "The step follows the " : ", then the ",
+    g_string_append_printf (words, "%s%s (%.0f %%)",
+                            words->len == 0 ? "The step follows the " : ", then the ",
                             ls_knob_what (x->order[i]), one->rules * 100);
-    n++;
   }
-  g_string_append (out, ".\n");
-  g_string_append_printf (
-      out,
-      "%.0f %% more of the first saves %.1f %% of the step: at the same cost of "
-      "a step the GPUs may then cost %.1f %% more.\n\n",
+  g_string_append (words, ".");
+  ls_prose_append (out, words->str, LS_PROSE_WIDTH, 0, 0);
+  g_string_printf (
+      words,
+      "%.0f %% more of the first saves %.1f %% of the step: at the same cost of a step "
+      "the GPUs may then cost %.1f %% more.",
       (x->factor - 1) * 100, first->gain * 100, worth (x, x->order[0]) * 100);
+  ls_prose_append (out, words->str, LS_PROSE_WIDTH, 0, 0);
+  g_string_append_c (out, '\n');
 }
 
 static void append_knobs (GString *out, const LsExplanation *x) {
@@ -120,8 +127,9 @@ static void append_parts (GString *out, const LsExplanation *x) {
     if (x->of_job->parts_s[best] < 0.001 * x->step_s)
       break;
     g_autofree char *name = g_strdelimit (g_strdup (ls_part_name ((LsPart) best)), "_", ' ');
-    g_string_append_printf (out, "  %5.1f %%  %s\n", 100 * x->of_job->parts_s[best] / x->step_s,
-                            name);
+    g_string_append_printf (out, "  %5.1f %%  %-16s  %s\n",
+                            100 * x->of_job->parts_s[best] / x->step_s, name,
+                            ls_meaning_part ((LsPart) best));
   }
   g_string_append_c (out, '\n');
 }

@@ -24,7 +24,8 @@ static const char *const parts[LS_N_PARTS] = {
     [LS_PART_RECOVERY] = "restarting and repeating steps after a failure",
     [LS_PART_EXPOSED_OFFLOAD] =
         "waiting for copies between GPU and host of offloaded states and activations",
-    [LS_PART_OTHER] = "the rest, mostly host work once per step (lockstep list software --verbose)",
+    [LS_PART_OTHER] =
+        "the rest: host work once per step (host_step of its software), evaluation, logging",
 };
 
 static const char *const kinds[LS_N_KINDS] = {

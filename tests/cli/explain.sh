@@ -79,6 +79,7 @@ YAML
 run 3 run -q --no-progress --trace steps -o large.db compute.yaml --set workload.batch.micro=256 --set workload.batch.global=256
 run 0 explain large.db
 says out "It does not fit in memory"
+says out "compute           kernels whose arithmetic"
 sed -n '/^it rests on/,$p' out | sed 1d | awk 'length > 100 { bad = 1 } END { exit bad }' || fail "explain writes sources of over 100 columns"
 says out "found: the same"
 run 0 explain steps.db
