@@ -28,6 +28,12 @@ fi
 run 0 run "$cluster" "$SOURCE_DIR/workloads/pipelines/zb-v.yaml" -o v.db
 run 0 query v.db pipeline_drawing --param width=60
 [ "$(grep -c '^ *[0-3]  [0-9a-hA-H.]\{60\}$' out)" = 4 ] || fail "a drawing without four lines of sixty"
+# The textbook's bubble beside the run's: with two stages on each of four devices and 8 micro-batches 3/(2 x 8 + 3).
+for case in interleaved:15.79 1f1b:27.27; do
+  run 0 run "$cluster" "$SOURCE_DIR/workloads/pipelines/${case%:*}.yaml" -o "${case%:*}.db"
+  run 0 query "${case%:*}.db" pipeline_bubble --format csv
+  sed 1d out | grep -vq ",${case#*:}$" && fail "the ideal bubble of ${case%:*} is not ${case#*:} %"
+done
 run 0 list schedules
 says out "dualpipev"
 run 2 check "$cluster" "$SOURCE_DIR/workloads/pipelines/interleaved.yaml" --set workload.batch.global=6
