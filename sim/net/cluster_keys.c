@@ -3,7 +3,8 @@
 
 #define GROUP "cluster.groups.*"
 #define NODE GROUP ".node"
-#define IN_FRONT "a file of `lockstep list topologies` in front has one"
+#define IN_FRONT \
+  "a file of `lockstep list topologies` in front has one, or `--set cluster.node=dgx-h100`"
 #define FABRIC "cluster.fabrics.*"
 
 static const char *const joint_words[] = {"pcie",   "switch", "cube-mesh", "full-mesh",
