@@ -36,6 +36,7 @@ run 0 explain compute.db --json
 cp out compute.json
 run 0 run -q --no-progress -o network.db network.yaml
 run 0 explain network.db
+[ "$(grep -c '/nic0.tx: limits' out)" = 1 ] || fail "adapters of four nodes that are alike are not one line"
 says out "The step follows the network adapters and their ports"
 says out "what held transfers down"
 run 0 explain network.db --json

@@ -1,6 +1,11 @@
 /* Ranking what held transfers down; see bottlenecks.h. */
 #include "train/run/bottlenecks.h"
 
+#include <math.h>
+
+/* Shares that differ by less are the same to a reader: half a percent of the time. source: choice */
+#define ALIKE 0.005
+
 typedef struct {
   guint number; /* of the engine */
   LsHolding holding;
@@ -54,6 +59,34 @@ static LsBottleneck *describe (LsSimulation *simulation, const Found *found, gui
   return out;
 }
 
+/* The same link of another GPU, adapter or node? Names are equal but for their numbers. */
+static gboolean same_but_for_numbers (const char *a, const char *b) {
+  while (*a != '\0' && *b != '\0') {
+    if (g_ascii_isdigit (*a) && g_ascii_isdigit (*b)) {
+      for (; g_ascii_isdigit (*a); a++)
+        ;
+      for (; g_ascii_isdigit (*b); b++)
+        ;
+    } else if (*a++ != *b++)
+      return FALSE;
+  }
+  return *a == *b;
+}
+
+static gboolean is_alike (const LsBottleneck *a, const LsBottleneck *b) {
+  return fabs (a->limiting_share - b->limiting_share) < ALIKE &&
+         fabs (a->contended_share - b->contended_share) < ALIKE &&
+         same_but_for_numbers (a->resource, b->resource);
+}
+
+/* Is one like it listed already? */
+static gboolean stands_for (const GPtrArray *listed, const LsBottleneck *next) {
+  for (guint i = 0; i < listed->len; i++)
+    if (is_alike (listed->pdata[i], next))
+      return TRUE;
+  return FALSE;
+}
+
 GPtrArray *ls_bottlenecks_new (LsSimulation *simulation, guint job, guint limit) {
   LsEngine *engine = ls_simulation_engine (simulation);
   GPtrArray *out = g_ptr_array_new_with_free_func (bottleneck_free);
@@ -67,12 +100,15 @@ GPtrArray *ls_bottlenecks_new (LsSimulation *simulation, guint job, guint limit)
       g_array_append_val (all, found);
   }
   g_array_sort (all, compare);
-  for (guint i = 0; i < MIN (all->len, limit); i++) {
+  for (guint i = 0; i < all->len && out->len < limit; i++) {
     const Found *found = &g_array_index (all, Found, i);
+    LsBottleneck *next = describe (
+        simulation, found, ls_simulation_resource (simulation, found->number), job_ps, run_ps);
 
-    g_ptr_array_add (out,
-                     describe (simulation, found,
-                               ls_simulation_resource (simulation, found->number), job_ps, run_ps));
+    if (stands_for (out, next))
+      bottleneck_free (next);
+    else
+      g_ptr_array_add (out, next);
   }
   return out;
 }

@@ -173,22 +173,13 @@ static void put_parts (GString *out, const LsSummary *summary) {
 
 /* The resources that held transfers down, the worst first; lines that would read the same (links that are alike) once. */
 static void put_bottlenecks (GString *out, const LsSummary *summary) {
-  g_autofree char *before = NULL;
-  guint lines = 0;
-
-  for (guint i = 0; i < summary->bottlenecks->len && lines < TEXT_BOTTLENECKS; i++) {
+  for (guint i = 0; i < MIN (summary->bottlenecks->len, TEXT_BOTTLENECKS); i++) {
     const LsBottleneck *b = g_ptr_array_index (summary->bottlenecks, i);
 
     if (b->limiting_share < NO_SHARE && b->contended_share < NO_SHARE)
       continue;
-    g_autofree char *shares = g_strdup_printf ("limits %.1f %%, contended %.1f %%",
-                                               100 * b->limiting_share, 100 * b->contended_share);
-    g_autofree char *line = g_strdup_printf ("%s %s", b->kind, shares);
-    if (g_strcmp0 (before, line) == 0)
-      continue;
-    g_free (before);
-    before = g_steal_pointer (&line);
-    put_line (out, lines++ == 0 ? "top links" : "", "%s: %s", b->resource, shares);
+    put_line (out, i == 0 ? "top links" : "", "%s: limits %.1f %%, contended %.1f %%", b->resource,
+              100 * b->limiting_share, 100 * b->contended_share);
   }
 }
 
