@@ -1,6 +1,8 @@
 /* A proposal as commented YAML, see proposal.h. */
 #include "cli/proposal.h"
 
+#include "train/workload/workload_words.h"
+
 static void append_head (GString *yaml, const LsProposal *it) {
   g_string_append (yaml, "# Made by `lockstep new`. Every key: docs/scenario.md, or "
                          "`lockstep check FILE --explain KEY`.\n"
@@ -31,17 +33,12 @@ static void append_batch (GString *yaml, const LsProposal *it) {
     g_string_append_printf (yaml, "    seq_len: %-11d # tokens per sample\n", (int) it->seq_len);
 }
 
-/* Layers that do not divide: the last stages, one of which has the head, have fewer. */
 static void append_stages (GString *yaml, const LsProposal *it) {
-  const gint64 layers = it->model->transformer.layers, share = layers / it->pipeline,
-               more = layers % it->pipeline;
+  const guint layers = (guint) it->model->transformer.layers, stages = (guint) it->pipeline;
+  g_autofree char *dealt = ls_layers_dealt_text (layers, stages);
 
-  if (more == 0)
-    return;
-  g_string_append (yaml, "    layers_per_stage: [");
-  for (gint64 i = 0; i < it->pipeline; i++)
-    g_string_append_printf (yaml, "%s%d", i > 0 ? ", " : "", (int) (share + (i < more ? 1 : 0)));
-  g_string_append (yaml, "]\n");
+  if (layers % stages > 0)
+    g_string_append_printf (yaml, "    layers_per_stage: %s\n", dealt);
 }
 
 static void append_layout (GString *yaml, const LsProposal *it) {

@@ -269,17 +269,18 @@ static void check_context (LsWorkloadReader *r) {
         w->layout.context, heads, kv_heads);
 }
 
-/* Stages that the layers cannot be dealt to evenly, with what each device has of them. */
+/* Stages that the layers cannot be dealt to evenly, with what each device has of them and how they may be dealt. */
 static void refuse_uneven (LsWorkloadReader *r, guint stages, guint layers) {
   const guint devices = r->workload->layout.pipeline;
   g_autofree char *of_each =
       stages > devices ? g_strdup_printf (", %u on each of %u devices,", stages / devices, devices)
                        : g_strdup ("");
+  g_autofree char *dealt = ls_layers_dealt_text (layers, stages);
 
   ls_reader_fault (r, W "parallel.pipeline",
                    "%u%s does not divide the %u layers; use a divisor or give %u numbers in "
-                   "layers_per_stage",
-                   stages, of_each, layers, stages);
+                   "layers_per_stage, as %s",
+                   stages, of_each, layers, stages, dealt);
 }
 
 static void check_pipeline (LsWorkloadReader *r) {

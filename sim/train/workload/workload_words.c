@@ -60,3 +60,12 @@ const char *ls_recompute_unit_name (LsRecomputeUnit unit) {
   LS_REQUIRE ((guint) unit < LS_N_RECOMPUTE_UNITS, "unit %d", (int) unit);
   return names[unit];
 }
+
+char *ls_layers_dealt_text (guint layers, guint stages) {
+  GString *text = g_string_new ("[");
+
+  for (guint i = 0; i < stages; i++)
+    g_string_append_printf (text, "%s%u", i > 0 ? ", " : "",
+                            layers / stages + (i < layers % stages ? 1 : 0));
+  return g_string_free (g_string_append_c (text, ']'), FALSE);
+}

@@ -71,6 +71,10 @@ typedef enum { LS_RECOMPUTE_UNITS (LS_ENUM_RECOMPUTE_UNIT) LS_N_RECOMPUTE_UNITS 
 #define LS_ENUM_SHARE(id, name) LS_SHARE_##id,
 typedef enum { LS_SHARES (LS_ENUM_SHARE) LS_N_SHARES } LsShare;
 
+/* "[11, 11, 10]": layers dealt to stages; where they do not divide, the last ones, one of which has the head, have fewer
+ * (transfer full). */
+char *ls_layers_dealt_text (guint layers, guint stages);
+
 const char *ls_share_name (LsShare share);
 const char *ls_offload_name (LsOffload offload);
 const char *ls_context_kind_name (LsContextKind kind);
