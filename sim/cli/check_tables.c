@@ -82,6 +82,37 @@ static void lora_card (GString *out, const LsWorkload *w) {
   g_string_append (out, "; all others are frozen\n");
 }
 
+/* What is computed and kept in which format. */
+static void precision_card (GString *out, const LsWorkload *w) {
+  const LsPrecision *p = &w->precision;
+  const guint moments = ls_optimizer_moments (&w->optimizer);
+
+  g_string_append_printf (out, "precision products %s, activations %s; parameters %s, gradients %s",
+                          ls_format_name (p->narrow.used ? p->narrow.forward : p->compute),
+                          ls_format_name (p->compute), ls_format_name (p->parameters),
+                          ls_format_name (p->gradients));
+  if (p->master_used)
+    g_string_append_printf (out, ", master copy %s", ls_format_name (p->master));
+  if (moments > 0)
+    g_string_append_printf (out, ", %u moment%s %s", moments, moments == 1 ? "" : "s",
+                            ls_format_name (p->optimizer));
+  g_string_append_printf (out, ": %g B per %sparameter\n", ls_memory_bytes_per_parameter (w),
+                          w->model->transformer.lora.rank > 0 ? "trained " : "");
+}
+
+/* The pipeline's schedule, and the framework. */
+static void software_card (GString *out, const LsWorkload *w) {
+  if (w->layout.pipeline > 1) {
+    const guint parts = ls_workload_n_parts (w);
+
+    g_string_append_printf (out, "pipeline  %s", ls_schedule_name (w->schedule));
+    if (parts > 1)
+      g_string_append_printf (out, ", %u stages on each device", parts);
+    g_string_append_c (out, '\n');
+  }
+  g_string_append_printf (out, "software  %s\n", w->software->name);
+}
+
 /* "16 x h100-sxm-80gb", and of a mixed cluster each kind in the order of its nodes: "8 x a, 16 x b". */
 static char *gpus_text (const LsCluster *cluster) {
   const guint n = ls_cluster_n_gpus (cluster);
@@ -165,6 +196,10 @@ void ls_check_card (GString *out, const LsScenario *scenario, guint job) {
                             gpu->tdp_w, 100 * gpu->clock);
   model_card (out, scenario, w);
   layout_card (out, w);
+  if (!w->update.timed) {
+    precision_card (out, w);
+    software_card (out, w);
+  }
   if (w->kernels != NULL)
     g_string_append_printf (out, "kernels   %u of %u rows of %s are used\n",
                             ls_kernel_table_n_used (w->kernels), ls_kernel_table_size (w->kernels),

@@ -186,6 +186,14 @@ says out " 18 P/"
 run 0 check "$SOURCE_DIR/workloads/mig/seven-slices.yaml" --layout
 awk '/^ *rank/ { head = index($0, " tensor") + 7 } /^ *[0-9]+  main/ { n++; if (!match(substr($0, 1, head - 1), / [0-9]+$/)) bad = 1 }
   END { exit bad || n != 7 }' out || fail "columns of check --layout are not under their heads"
+# The card names formats with their bytes, the schedule and the framework.
+run 0 check tiny.yaml --set workload.precision=fp16 --set workload.software=megatron-2022
+says out "precision products fp16, activations fp16; parameters fp16, gradients fp16, master copy fp32, 2 moments fp32: 16 B per parameter"
+says out "software  megatron-2022"
+run 0 check tiny.yaml --set workload.precision.master=none --set workload.optimizer=sgd --set workload.optimizer.momentum=0
+says out "parameters bf16, gradients fp32: 6 B per parameter"
+run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/pipelines/interleaved.yaml"
+says out "pipeline  interleaved-1f1b, 2 stages on each device"
 # Words of other tools in the place of ours.
 for pair in parallel.context_kind=ulysses:all-to-all zero.offload=cpu:optimizer recompute=true:full \
   software.attention=flash:flash-2 precision=amp:bf16 optimizer=momentum:sgd; do
