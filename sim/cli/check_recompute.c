@@ -6,6 +6,9 @@
  */
 #include "cli/check_recompute.h"
 
+#include <math.h>
+
+#include "base/prose.h"
 #include "base/quantity.h"
 #include "train/memory/recompute.h"
 
@@ -83,9 +86,16 @@ void ls_check_recompute (GString *out, const LsScenario *scenario, guint job) {
       append_point (out, point_of (&curves, (LsRecomputeUnit) unit, i), i > 0 && i == best[unit]);
     end_line (out);
   }
-  g_string_append (out,
-                   "*: least memory; !: does not fit; extra: time of what runs again, as a share "
-                   "of the forward pass\n");
+  g_string_append_printf (out, "least memory: k = %u by block, %u by operation; sqrt is k = %.0f\n",
+                          best[LS_RECOMPUTE_UNIT_BLOCK], best[LS_RECOMPUTE_UNIT_OPERATION],
+                          round (sqrt (n - 1.0)));
+  ls_prose_append (
+      out,
+      "textbook: 1/k of the activations is stored, and forward work is 2 - 1/k passes. work: "
+      "forward passes that really run; extra: time of what runs again, as a share of one; "
+      "activations: at the peak, with the segment that is run again. *: least memory; !: "
+      "does not fit",
+      LS_PROSE_WIDTH, 0, 0);
   curves_clear (&curves);
 }
 

@@ -219,6 +219,14 @@ run 0 check "$seven" --memory
 # ZeRO's stages side by side, and the curve of recompute, for people and for scripts.
 run 0 check tiny.yaml --recompute-curve
 says out "textbook"
+run 0 check "$SOURCE_DIR/workloads/concepts/recompute.yaml" --recompute-curve
+for unit in block operation; do
+  [ "$unit" = block ] && column=2 || column=3
+  star=$(awk -F'|' -v c=$column '$c ~ /\*/ { split($1, of, " "); print of[1] }' out)
+  said=$(sed -n "s/^least memory: .*[ =]\([0-9]*\) by $unit.*/\1/p" out)
+  [ -n "$said" ] && [ "$said" = "$star" ] || fail "the best k by $unit is said to be '$said' and marked at '$star'"
+done
+says out "sqrt is k = 4"
 run 0 check tiny.yaml --recompute-curve --json
 says out '"best_k"'
 says out '"law_work"'
