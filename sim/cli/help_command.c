@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/scenario.h"
+#include "config/output.h"
 
 static const LsOption options[] = {
     {"man", 0, LS_OPTION_FLAG, NULL, "print the man page (docs/lockstep.1)", NULL},
@@ -9,6 +10,15 @@ static const LsOption options[] = {
      "print the reference of all scenario keys (docs/scenario.md)", NULL},
     {NULL, 0, LS_OPTION_FLAG, NULL, NULL, NULL},
 };
+
+/* Of a word that is no command: the key of scenarios that it may mean (transfer full). */
+static char *hint_of (const char *word) {
+  g_autoptr (LsConfigSchema) schema = ls_scenario_schema ();
+  g_autofree char *key = ls_config_find_key (schema, word);
+
+  return key != NULL ? g_strdup_printf ("; of a key: 'lockstep check --explain %s'", key)
+                     : g_strdup ("");
+}
 
 static int run_help (LsCli *cli, GError **error) {
   const GPtrArray *words = ls_args_positional (cli->args);
@@ -18,8 +28,11 @@ static int run_help (LsCli *cli, GError **error) {
   if (words->len > 0) {
     command = ls_command_find (words->pdata[0]);
     if (!command || words->len > 1) {
-      g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "no command '%s'; 'lockstep help' lists them",
-                   (const char *) words->pdata[words->len - 1]);
+      const char *word = words->pdata[words->len - 1];
+      g_autofree char *hint = hint_of (word);
+
+      g_set_error (error, LS_ERROR, LS_ERROR_USAGE, "no command '%s'; 'lockstep help' lists them%s",
+                   word, hint);
       return 2;
     }
   }
@@ -42,7 +55,8 @@ const LsCommand ls_command_help = {
         "the reference of scenario keys, from which docs/lockstep.1 and docs/scenario.md are made.",
     .examples = "everything about one command\tlockstep help run\n"
                 "every key of a scenario file\tlockstep help --scenario\n",
-    .positional = "run check new validate query list help completion",
+    .positional = "run check collective new validate query explain concepts learn list help "
+                  "completion",
     .options = options,
     .run = run_help,
 };

@@ -94,6 +94,8 @@ if [ -w /dev/full ]; then
   [ $? -eq 1 ] || fail "writing to a full disk must fail with 1"
   says err "cannot write"
 fi
+run 2 help zero
+says err "of a key: 'lockstep check --explain workload.zero'"
 # A row's name in the place of its kind leads to both; what is said of keys and rows is folded.
 run 2 list zb-v
 says err "did you mean 'lockstep list schedules zb-v'?"
