@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -105,6 +106,14 @@ gboolean ls_cli_write (LsCli *cli, const char *text, GError **error) {
 
   return path ? ls_cli_write_file (cli, path, text, error)
               : print_to (stdout, "standard output", text, error);
+}
+
+guint ls_cli_columns (const LsCli *cli) {
+  struct winsize size;
+
+  return ls_args_has (cli->args, "output") || ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) != 0
+             ? 0
+             : size.ws_col;
 }
 
 gboolean ls_cli_may_write (LsCli *cli, const char *path, GError **error) {

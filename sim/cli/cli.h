@@ -31,6 +31,8 @@ gboolean ls_cli_write (LsCli *cli, const char *text, GError **error);
 /* The same to another file than that of -o: a regular file is replaced whole, also behind a link; a
  * device or a pipe is written to. */
 gboolean ls_cli_write_file (LsCli *cli, const char *path, const char *text, GError **error);
+/* Columns of the terminal that standard output is; 0: text goes elsewhere, and lines stay whole. */
+guint ls_cli_columns (const LsCli *cli);
 /* Whether -o PATH may be written: not "-", no folder, not there already unless --force. */
 gboolean ls_cli_may_write (LsCli *cli, const char *path, GError **error);
 /* One line on standard error, "place: tag: message", the tag in this shade of the terminal where it has any. */

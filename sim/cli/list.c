@@ -16,6 +16,8 @@ static const LsOption options[] = {
 /* Columns of a row's facts, and where their sources begin. */
 #define FACT_WIDTH 120
 #define SOURCE_COLUMN 46
+/* Narrower text than this is left to the terminal to fold. */
+#define LEAST_COLUMN 24
 
 static char *fact_value (const LsFact *fact) {
   if (fact->text)
@@ -48,7 +50,18 @@ static void append_facts (GString *out, const LsListRow *row) {
     g_string_append_printf (out, "    note: %s\n", row->notes);
 }
 
-static char *as_text (const GPtrArray *rows, gboolean names, gboolean verbose) {
+/* A row and what it is: a line, which a terminal has folded under what it is. */
+static void append_row (GString *out, const LsListRow *row, int width, guint columns) {
+  const guint indent = (guint) width + 2;
+
+  g_string_append_printf (out, "%-*s  ", width, row->name);
+  if (columns > indent + LEAST_COLUMN && strlen (row->name) <= (gsize) width)
+    ls_prose_append (out, row->title, columns, indent, indent);
+  else
+    g_string_append_printf (out, "%s\n", row->title);
+}
+
+static char *as_text (const GPtrArray *rows, gboolean names, gboolean verbose, guint columns) {
   GString *out = g_string_new (NULL);
   int width = 0, title = 0;
 
@@ -67,7 +80,7 @@ static char *as_text (const GPtrArray *rows, gboolean names, gboolean verbose) {
       g_string_append_printf (out, "%-*s  %-*s  %s\n", MIN (width, 44), row->name, title,
                               row->title, row->figures);
     else
-      g_string_append_printf (out, "%-*s  %s\n", MIN (width, 44), row->name, row->title);
+      append_row (out, row, MIN (width, 44), columns);
     if (verbose)
       append_facts (out, row);
   }
@@ -145,7 +158,8 @@ static int run_list (LsCli *cli, GError **error) {
     text = as_json (kind, some ? some : rows);
   else
     text = as_text (some ? some : rows, ls_args_has (cli->args, "names"),
-                    some_in_full (kind, some) || ls_args_has (cli->args, "verbose"));
+                    some_in_full (kind, some) || ls_args_has (cli->args, "verbose"),
+                    ls_cli_columns (cli));
   return ls_cli_write (cli, text, error) ? 0 : 2;
 }
 

@@ -94,6 +94,32 @@ if [ -w /dev/full ]; then
   [ $? -eq 1 ] || fail "writing to a full disk must fail with 1"
   says err "cannot write"
 fi
+# On a terminal rows of list are folded to its columns; elsewhere each is a line.
+if command -v python3 >/dev/null; then
+  python3 - "$LOCKSTEP" <<'P' || fail "list keys is not folded to a terminal of 90 columns, and whole elsewhere"
+import fcntl, os, pty, struct, subprocess, sys, termios
+ours, theirs = pty.openpty()
+fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 90, 0, 0))
+child = subprocess.Popen([sys.argv[1], "list", "keys", "workload.zero"], stdout=theirs)
+os.close(theirs)
+seen = b""
+try:
+    while True:
+        more = os.read(ours, 65536)
+        if not more:
+            break
+        seen += more
+except OSError:
+    pass
+assert child.wait() == 0
+lines = [line.rstrip("\r") for line in seen.decode().split("\n")]
+keys = [line for line in lines if not line.startswith("    note:")]
+whole = subprocess.run([sys.argv[1], "list", "keys", "workload.zero"], capture_output=True, text=True).stdout
+assert max(map(len, keys)) <= 90, max(map(len, keys))
+assert " ".join(seen.decode().split()) == " ".join(whole.split())
+assert max(map(len, whole.split("\n"))) > 90
+P
+fi
 run 2 help zero
 says err "of a key: 'lockstep check --explain workload.zero'"
 # A row's name in the place of its kind leads to both; what is said of keys and rows is folded.
