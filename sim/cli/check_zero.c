@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/prose.h"
 #include "base/quantity.h"
 #include "train/layer/stage.h"
 #include "train/memory/memory.h"
@@ -200,12 +201,14 @@ void ls_check_zero (GString *out, const LsScenario *scenario, guint job) {
   if (ls_workload_shards (w) <= 1)
     return;
   legend = legend_of (scenario, job);
-  g_string_append_printf (out,
-                          "\nZeRO stages on the fullest GPU%s, %s (* this "
-                          "scenario)\n%-6s %12s %12s %12s %12s %12s %12s   %-*s %s\n",
-                          offloads ? " without offload" : "", legend, "stage", "parameters",
-                          "gradients", "optimizer", "activations", "buffers", "reserved", width,
-                          "states, bytes", "sent per step, elements");
+  g_autofree char *heading =
+      g_strdup_printf ("ZeRO stages on the fullest GPU%s, %s (* this scenario)",
+                       offloads ? " without offload" : "", legend);
+  g_string_append_c (out, '\n');
+  ls_prose_append (out, heading, LS_PROSE_WIDTH, 2, 0);
+  g_string_append_printf (out, "%-6s %12s %12s %12s %12s %12s %12s   %-*s %s\n", "stage",
+                          "parameters", "gradients", "optimizer", "activations", "buffers",
+                          "reserved", width, "states, bytes", "sent per step, elements");
   for (int stage = 0; stage < n_stages (w); stage++) {
     const LsMemoryEstimate estimate = estimate_of (scenario, job, stage);
     g_autofree char *law = law_of (scenario, job, stage), *sent = sent_law (w, stage);

@@ -2,6 +2,9 @@
 # lockstep check: cards, resolved scenarios that read the same, explanations, differences, errors.
 # shellcheck source=tests/cli/lib/common.sh
 . "$SOURCE_DIR/tests/cli/lib/common.sh"
+
+# folded TEXT: the last command says it, over lines.
+folded() { tr '\n' ' ' <out | tr -s ' ' | grep -qF -- "$1" || fail "out of the last command does not say, folded: $1"; }
 tiny
 
 run 0 check tiny.yaml
@@ -167,7 +170,7 @@ workload:
   zero: {stage: 1, shard_group: 8}
 YAML
 run 0 check experts.yaml --memory
-says out "P dense parameters on a rank, d = 8 shards; E of routed experts, e = 2; q = 2 groups of shards, n = 16 ranks"
+folded "P dense parameters on a rank, d = 8 shards; E of routed experts, e = 2; q = 2 groups of shards, n = 16 ranks"
 says out " 18 (P + E)                  2 P (n-1)/n + 2 E (e q-1)/(e q)"
 says out " 6 (P + E) + 12 (P/8 + E/2)  2 P (d-1)/d + 2 P/d (q-1)/q + 2 E (e-1)/e + 2 E/e (q-1)/q"
 says out " 18 (P/8 + E/2)              6 P (d-1)/d + 4 P/d (q-1)/q + 6 E (e-1)/e + 4 E/e (q-1)/q"
@@ -177,7 +180,7 @@ run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/dlrm-m
 says out " T + 4 P + 8 P/8 "
 run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/llama2-70b-lora.yaml" --memory
 says out " F/2 + 18 P/2          12 P (d-1)/d + 8 F (d-1)/d bytes"
-says out "F = 17.38 GB of frozen ones and C = 17.11 GB of narrow copies on a rank"
+folded "F = 17.38 GB of frozen ones and C = 17.11 GB of narrow copies on a rank"
 run 0 check "$SOURCE_DIR/workloads/precision/fp8.yaml" --memory
 says out "P parameters beside C = "
 says out " C + 18 P "
@@ -316,7 +319,7 @@ awk -v model="$(peak)" '{ if ($3 > 1.02 * model || $3 < 0.9 * model) bad = 1 } $
   END { exit bad || NR != 4 || p[64] != p[512] }' peaks || fail "stage 2 holds $(cat peaks), the model says $(peak)"
 # Frozen parameters stand beside the trained ones in the law of ZeRO's table; alpha costs nothing and says so.
 run 0 check adapted.yaml --memory
-says out "P trained parameters beside F = 13.48 GB of frozen ones"
+folded "P trained parameters beside F = 13.48 GB of frozen ones"
 says out "F + 2 P + 16 P/8"
 says out "F/8 + 18 P/8"
 run 0 check adapted.yaml --set workload.model.lora.alpha=32
