@@ -82,6 +82,7 @@ typedef struct {
   guint count;    /* 0: as many as fit */
   gboolean given; /* the start */
   guint64 start;
+  const char *text; /* as it was written; for hints */
 } Item;
 
 /* [N*]PROFILE[@START] */
@@ -141,9 +142,50 @@ static guint free_start (const GArray *places, const LsMigProfile *profile, cons
   return LS_MIG_SLOTS;
 }
 
-static void refuse (const GArray *places, const Item *item, GError **error) {
+static gboolean place_one (GArray *places, const Item *item) {
+  LsMigPlace place = {.profile = item->profile, .start = free_start (places, item->profile, item)};
+  if (place.start == LS_MIG_SLOTS || count_of (places, item->profile) >= item->profile->most)
+    return FALSE;
+  g_array_append_val (places, place);
+  return TRUE;
+}
+
+/* Fewest places first. */
+static gint by_freedom (gconstpointer a, gconstpointer b) {
+  const Item *x = a, *y = b;
+  const guint p = x->given ? 1 : (guint) __builtin_popcount (x->profile->starts);
+  const guint q = y->given ? 1 : (guint) __builtin_popcount (y->profile->starts);
+  return (p > q) - (p < q);
+}
+
+/* What to do about the order: one in which all fit, or how to look for one (transfer full). */
+static char *order_hint (const LsAccelerator *gpu, const char *const *texts) {
+  g_autoptr (GArray) items = g_array_new (FALSE, FALSE, sizeof (Item));
+  g_autoptr (GArray) places = g_array_new (FALSE, FALSE, sizeof (LsMigPlace));
+  g_autoptr (GString) order = g_string_new ("and fit as [");
+  gboolean fits = TRUE;
+  for (guint i = 0; texts[i] != NULL && fits; i++) {
+    Item item;
+    fits = read_item (gpu, texts[i], &item, NULL);
+    item.text = texts[i];
+    g_array_append_val (items, item);
+  }
+  g_array_sort (items, by_freedom);
+  for (guint i = 0; i < items->len && fits; i++) {
+    const Item *item = &g_array_index (items, Item, i);
+    for (guint k = 0; k < item->count && fits; k++)
+      fits = place_one (places, item);
+    g_string_append_printf (order, "%s%s", i > 0 ? ", " : "", item->text);
+  }
+  return fits ? g_strconcat (order->str, "]", NULL)
+              : g_strdup ("so name first those that fit few places");
+}
+
+static void refuse (const LsAccelerator *gpu, const char *const *texts, const GArray *places,
+                    const Item *item, GError **error) {
   const LsMigProfile *profile = item->profile;
   g_autofree char *starts = profile_starts (profile), *there = describe (places);
+  g_autofree char *hint = order_hint (gpu, texts);
   guint memory = 0, compute = 0;
   for (guint i = 0; i < places->len; i++) {
     memory += g_array_index (places, LsMigPlace, i).profile->memory_slices;
@@ -161,19 +203,10 @@ static void refuse (const GArray *places, const Item *item, GError **error) {
     g_set_error (
         error, LS_ERROR, LS_ERROR_CONFIG,
         "no room for %s%s%s: it takes %u of %u memory slices from %s, and there are %s "
-        "(%u memory and %u of %u compute slices); instances are placed in the order given, "
-        "so name first those that fit few places",
+        "(%u memory and %u of %u compute slices); instances are placed in the order given, %s",
         count_of (places, profile) > 0 ? "another " : "", profile->profile,
         item->given ? " there" : "", profile->memory_slices, profile->of_memory_slices, starts,
-        there, memory, compute, profile->of_compute_slices);
-}
-
-static gboolean place_one (GArray *places, const Item *item) {
-  LsMigPlace place = {.profile = item->profile, .start = free_start (places, item->profile, item)};
-  if (place.start == LS_MIG_SLOTS || count_of (places, item->profile) >= item->profile->most)
-    return FALSE;
-  g_array_append_val (places, place);
-  return TRUE;
+        there, memory, compute, profile->of_compute_slices, hint);
 }
 
 static gint by_start (gconstpointer a, gconstpointer b) {
@@ -195,7 +228,7 @@ GArray *ls_mig_place (const LsAccelerator *gpu, const char *const *items, GError
         return NULL;
       for (guint k = 0; k < item.count; k++)
         if (!place_one (places, &item)) {
-          refuse (places, &item, error);
+          refuse (gpu, items, places, &item, error);
           return NULL;
         }
     }

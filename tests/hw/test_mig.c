@@ -92,6 +92,8 @@ static void refused (const char *const *items, const char *words) {
 START_TEST (illegal_placements_name_the_legal_ones) {
   refused ((const char *[]){"3g.40gb@2", NULL}, "from 0 or 4");
   refused ((const char *[]){"1g.10gb", "3g.40gb", "3g.40gb", NULL}, "name first those");
+  refused ((const char *[]){"3g.40gb", "4g.40gb", NULL}, "and fit as [4g.40gb, 3g.40gb]");
+  refused ((const char *[]){"3*1g.10gb", "4g.40gb", NULL}, "and fit as [4g.40gb, 3*1g.10gb]");
   refused ((const char *[]){"3g.40gb", "3g.40gb", "1g.10gb", NULL},
            "(8 memory and 6 of 7 compute slices)");
   refused ((const char *[]){"2*4g.40gb", NULL}, "at most 1 of 4g.40gb");
