@@ -193,6 +193,10 @@ guint ls_csv_rows (const LsCsv *csv) {
   return csv->rows->len;
 }
 
+const GPtrArray *ls_csv_columns (const LsCsv *csv) {
+  return csv->columns;
+}
+
 int ls_csv_column (const LsCsv *csv, const char *name) {
   gpointer number = NULL;
 

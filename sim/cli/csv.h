@@ -22,6 +22,8 @@ void ls_csv_free (LsCsv *csv);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LsCsv, ls_csv_free)
 
 guint ls_csv_rows (const LsCsv *csv);
+/* Names of the columns, char *, in order (transfer none). */
+const GPtrArray *ls_csv_columns (const LsCsv *csv);
 /* Number of the column, or -1. */
 int ls_csv_column (const LsCsv *csv, const char *name);
 /* The field, white space around it removed; "" when empty or when there is no such column. */

@@ -2,6 +2,7 @@
 #include "cli/table_columns.h"
 
 #include "base/assert.h"
+#include "base/distance.h"
 #include "cli/json.h"
 #include "hw/catalogue.h"
 
@@ -126,14 +127,45 @@ const char *ls_table_field (const LsCsv *csv, guint row, LsTableKind kind, const
   return ls_csv_field (csv, row, column);
 }
 
+static gboolean is_listed (LsTableKind kind, const char *name) {
+  for (const LsTableColumn *c = ls_table_columns (kind); c->name != NULL; c++)
+    if (g_str_equal (c->name, name))
+      return TRUE;
+  return FALSE;
+}
+
+/* Columns that nobody reads, of which one may be meant for another; NULL at the end (free the list alone). */
+static const char **unread_columns (const LsCsv *csv, LsTableKind kind) {
+  const GPtrArray *columns = ls_csv_columns (csv);
+  const char **unread = g_new0 (const char *, columns->len + 1);
+
+  for (guint i = 0, n = 0; i < columns->len; i++)
+    if (!is_listed (kind, columns->pdata[i]))
+      unread[n++] = columns->pdata[i];
+  return unread;
+}
+
 char *ls_table_missing (const LsCsv *csv, LsTableKind kind) {
+  g_autofree const char **unread = unread_columns (csv, kind);
+  g_autoptr (GPtrArray) missing = g_ptr_array_new ();
   g_autoptr (GString) names = g_string_new (NULL);
   const gboolean named = ls_csv_column (csv, "model") >= 0;
 
   for (const LsTableColumn *c = ls_table_columns (kind); c->name != NULL; c++)
     if ((c->use == LS_COLUMN_REQUIRED || (c->use == LS_COLUMN_MODEL && !named)) &&
         ls_csv_column (csv, c->name) < 0)
-      g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", c->name);
+      g_ptr_array_add (missing, (gpointer) c->name);
+  g_ptr_array_add (missing, NULL);
+  for (guint i = 0; i + 1 < missing->len; i++) {
+    const char *name = missing->pdata[i], *near = ls_nearest (name, unread);
+    /* Of several that one column may be, the one that it is nearest to. */
+    const char *meant =
+        near != NULL ? ls_nearest (near, (const char *const *) missing->pdata) : NULL;
+
+    g_string_append_printf (names, "%s%s", i > 0 ? ", " : "", name);
+    if (meant == name)
+      g_string_append_printf (names, " (is %s it?)", near);
+  }
   return names->len > 0 ? g_string_free (g_steal_pointer (&names), FALSE) : NULL;
 }
 

@@ -41,7 +41,8 @@ const char *ls_column_use_name (LsColumnUse use);
 /* The field of row @row, "" where the table has no such column; @column must be listed. */
 const char *ls_table_field (const LsCsv *csv, guint row, LsTableKind kind, const char *column);
 
-/* The columns that @csv needs to be of that kind and lacks, joined by commas; NULL: none (transfer full). */
+/* The columns that @csv needs to be of that kind and lacks, joined by commas, each with one of @csv that may be it; NULL:
+ * none (transfer full). */
 char *ls_table_missing (const LsCsv *csv, LsTableKind kind);
 
 /* Why a row is skipped (transfer full): "collective 'al_reduce' is not known (did you mean 'all_reduce'?)"; @near: NULL, or

@@ -596,6 +596,9 @@ run 0 validate amd.csv --row ndr --scenario
 says out "preset: mi300x-node"
 
 run 2 validate nowhere.csv
+printf 'run_id,model,gpu,gpus,global_batch,seq_len,tp,pp,step_time_s\na,llama2-7b,H100,8,64,4096,1,1,2.5\n' >near.csv
+run 2 validate near.csv
+says err "it lacks the columns row_id (is run_id it?), seq (is seq_len it?))"
 printf 'x,y\n1,2\n' >other.csv
 run 2 validate other.csv
 says err "it lacks the columns row_id, gpu, gpus, seq, tp, pp, global_batch, layers, hidden, heads)"
