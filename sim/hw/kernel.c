@@ -169,16 +169,22 @@ void ls_kernel_finish (LsKernelCost *cost, const LsSoftware *software) {
 /* One launch in the driver alone, 4 to 6 us. source: susun-blog.com, pegainfer 3 (as in hw/software.c). */
 #define DRIVER_LAUNCH_S 5e-6
 
-gint64 ls_kernel_launch_ps (const LsSoftware *software) {
-  return software->cuda_graphs ? 0 : ls_time_ps_from_s_checked (software->host_launch_s.value);
+static double launch_s (const LsSoftware *software, LsPass pass) {
+  const double backward_s = software->host_backward_launch_s.value;
+
+  return pass == LS_PASS_BACKWARD && backward_s > 0 ? backward_s : software->host_launch_s.value;
 }
 
-gint64 ls_kernel_host_ps (const LsKernelCost *cost, const LsSoftware *software) {
+gint64 ls_kernel_launch_ps (const LsSoftware *software, LsPass pass) {
+  return software->cuda_graphs ? 0 : ls_time_ps_from_s_checked (launch_s (software, pass));
+}
+
+gint64 ls_kernel_host_ps (const LsKernelCost *cost, const LsSoftware *software, LsPass pass) {
   if (software->cuda_graphs)
     return 0;
   /* A sum behind a split product costs what the driver takes and nothing of the framework. */
   const double speedup = software->speedup > 0 ? software->speedup : 1;
-  const double each_s = software->host_launch_s.value,
+  const double each_s = launch_s (software, pass),
                driver_s = MIN (DRIVER_LAUNCH_S / speedup, each_s);
   return ls_time_ps_from_s_checked (each_s * (cost->kernels - cost->sums) + driver_s * cost->sums);
 }

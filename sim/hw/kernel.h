@@ -132,7 +132,7 @@ LsKernelCost ls_kernel_sequence (const LsKernelCost *costs, guint n);
 LsKernelCost ls_kernel_times (const LsKernelCost *cost, gint64 times);
 /* Adds the software's gap between kernels, once per launch, and recomputes the usages. */
 void ls_kernel_finish (LsKernelCost *cost, const LsSoftware *software);
-/* Host time of one launch; 0 with CUDA graphs. */
-gint64 ls_kernel_launch_ps (const LsSoftware *software);
+/* Host time of one launch in this pass (one that runs again is a forward pass); 0 with CUDA graphs. */
+gint64 ls_kernel_launch_ps (const LsSoftware *software, LsPass pass);
 /* Host time to launch it; 0 with CUDA graphs. */
-gint64 ls_kernel_host_ps (const LsKernelCost *cost, const LsSoftware *software);
+gint64 ls_kernel_host_ps (const LsKernelCost *cost, const LsSoftware *software, LsPass pass);

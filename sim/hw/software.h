@@ -49,6 +49,8 @@ typedef struct {
   LsSourced gap_s; /* idle time on the device between two kernels of one stream */
   /* Host time per kernel launched: a step is never faster than its launches */
   LsSourced host_launch_s;
+  /* ...in the backward pass, whose kernels autograd's engine launches in C++ and not modules in Python; 0: the same */
+  LsSourced host_backward_launch_s;
   /* What-if: fixed times of the host are divided by it; 0: 1 */
   double speedup;
   LsSourced host_step_s; /* host time per step outside launches: data loader, logging, schedulers */

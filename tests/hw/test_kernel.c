@@ -56,7 +56,7 @@ START_TEST (nothing_costs_nothing) {
     ls_kernel_finish (&cost, software);
     ck_assert_int_eq (cost.alone_ps, 0);
     ck_assert_int_eq (cost.kernels, 0);
-    ck_assert_int_eq (ls_kernel_host_ps (&cost, software), 0);
+    ck_assert_int_eq (ls_kernel_host_ps (&cost, software, LS_PASS_FORWARD), 0);
   }
 }
 END_TEST
@@ -161,11 +161,33 @@ START_TEST (software_adds_gaps) {
   ck_assert_int_eq (cost.alone_ps - before_ps,
                     ls_time_ps_from_s_checked (7 * software->gap_s.value));
   ck_assert (fabs (share (cost.hbm_usage) * (double) cost.alone_ps / used - 1) < 1e-6);
-  ck_assert_int_eq (ls_kernel_host_ps (&cost, software),
+  ck_assert_int_eq (ls_kernel_host_ps (&cost, software, LS_PASS_FORWARD),
                     ls_time_ps_from_s_checked (7 * software->host_launch_s.value));
   LsSoftware graphs = *software;
   graphs.cuda_graphs = TRUE;
-  ck_assert_int_eq (ls_kernel_host_ps (&cost, &graphs), 0);
+  ck_assert_int_eq (ls_kernel_host_ps (&cost, &graphs, LS_PASS_FORWARD), 0);
+}
+END_TEST
+
+/* The backward pass has a time of its own where the software states one, and the forward pass's where not. */
+START_TEST (passes_are_launched_at_their_own_cost) {
+  LsDevice device = device_of ("a100");
+  const LsKernelCost kernel = ls_kernel_stream (&device, 1000000, 0);
+  const LsKernelCost cost = ls_kernel_times (&kernel, 7);
+  LsSoftware software = *ls_software_find ("megatron-2021", NULL);
+
+  software.host_launch_s.value = 50e-6;
+  ck_assert_int_eq (ls_kernel_host_ps (&cost, &software, LS_PASS_BACKWARD),
+                    ls_time_ps_from_s_checked (350e-6));
+  software.host_backward_launch_s.value = 10e-6;
+  ck_assert_int_eq (ls_kernel_host_ps (&cost, &software, LS_PASS_FORWARD),
+                    ls_time_ps_from_s_checked (350e-6));
+  ck_assert_int_eq (ls_kernel_host_ps (&cost, &software, LS_PASS_BACKWARD),
+                    ls_time_ps_from_s_checked (70e-6));
+  ck_assert_int_eq (ls_kernel_launch_ps (&software, LS_PASS_BACKWARD),
+                    ls_time_ps_from_s_checked (10e-6));
+  software.cuda_graphs = TRUE;
+  ck_assert_int_eq (ls_kernel_launch_ps (&software, LS_PASS_BACKWARD), 0);
 }
 END_TEST
 
@@ -185,11 +207,13 @@ START_TEST (sums_of_split_products_are_launched_by_the_driver) {
   const double each_s = software.host_launch_s.value;
   ck_assert_int_eq (one.kernels, 2);
   ck_assert_int_eq (one.sums, 1);
-  ck_assert_int_eq (ls_kernel_host_ps (&one, &software), ls_time_ps_from_s_checked (each_s + 5e-6));
-  ck_assert_int_eq (ls_kernel_host_ps (&eight, &software),
+  ck_assert_int_eq (ls_kernel_host_ps (&one, &software, LS_PASS_FORWARD),
+                    ls_time_ps_from_s_checked (each_s + 5e-6));
+  ck_assert_int_eq (ls_kernel_host_ps (&eight, &software, LS_PASS_FORWARD),
                     ls_time_ps_from_s_checked (8 * (each_s + 5e-6)));
   software.host_launch_s.value = 3e-6;
-  ck_assert_int_eq (ls_kernel_host_ps (&one, &software), ls_time_ps_from_s_checked (6e-6));
+  ck_assert_int_eq (ls_kernel_host_ps (&one, &software, LS_PASS_FORWARD),
+                    ls_time_ps_from_s_checked (6e-6));
 }
 END_TEST
 
@@ -322,6 +346,7 @@ int main (void) {
                                 fusion_saves,
                                 sequences_add_up,
                                 software_adds_gaps,
+                                passes_are_launched_at_their_own_cost,
                                 sums_of_split_products_are_launched_by_the_driver,
                                 too_much_is_marked,
                                 row_kernels_as_measured,

@@ -253,8 +253,8 @@ START_TEST (software_changes) {
   const LsKernelCost cost = {.kernels = 3};
 
   ck_assert (graphs->cuda_graphs && !megatron->cuda_graphs);
-  ck_assert_int_eq (ls_kernel_host_ps (&cost, graphs), 0);
-  ck_assert_int_gt (ls_kernel_host_ps (&cost, megatron), 0);
+  ck_assert_int_eq (ls_kernel_host_ps (&cost, graphs, LS_PASS_FORWARD), 0);
+  ck_assert_int_gt (ls_kernel_host_ps (&cost, megatron, LS_PASS_FORWARD), 0);
   ck_assert (graphs->gap_s.value < megatron->gap_s.value);
   ck_assert_ptr_eq (
       ls_software_with (megatron, (LsSoftwareChoice){1, -1, -1, -1, LS_LAYER_GRAPHS_NONE}), graphs);

@@ -256,15 +256,15 @@ START_TEST (a_waiting_host_never_helps)
 END_TEST
 
 /* Launches of a list, of h each, that graphs of parts of a layer save: all of those parts but one. */
-static gint64 replayed_ps (const LsLayerOp *ops, guint n, const LsSoftware *software) {
+static gint64 replayed_ps (const LsLayerOp *ops, guint n, const LsSoftware *software, LsPass pass) {
   gint64 ps = 0;
 
   for (guint i = 0; i < n; i++)
     if (!ops[i].is_collective &&
         (ops[i].part == LS_PART_ROUTER ||
          (ops[i].part == LS_PART_ATTENTION && software->layer_graphs == LS_LAYER_GRAPHS_ATTENTION)))
-      ps += ls_kernel_host_ps (&ops[i].cost, software);
-  return ps > 0 ? ps - ls_kernel_launch_ps (software) : 0;
+      ps += ls_kernel_host_ps (&ops[i].cost, software, pass);
+  return ps > 0 ? ps - ls_kernel_launch_ps (software, pass) : 0;
 }
 
 START_TEST (graphs_of_parts_save_their_launches)
@@ -288,8 +288,8 @@ START_TEST (graphs_of_parts_save_their_launches)
       const LsLayerPlan *plan = stage->runs[i].plan;
 
       saved_ps += 2 * stage->runs[i].count *
-                  (replayed_ps (plan->forward, plan->n_forward, &row) +
-                   replayed_ps (plan->backward, plan->n_backward, &row));
+                  (replayed_ps (plan->forward, plan->n_forward, &row, LS_PASS_FORWARD) +
+                   replayed_ps (plan->backward, plan->n_backward, &row, LS_PASS_BACKWARD));
     }
     const gint64 less_ps = none_ps - step_ps (&row, 1e-3, FALSE, FALSE);
     ck_assert_int_gt (less_ps, before_ps);

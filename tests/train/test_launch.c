@@ -28,8 +28,8 @@ static LsSoftware software_of (gboolean by_list, gboolean synchronizes) {
 }
 
 /* Of a step; a byte travels in a picosecond. */
-static gint64 step_ps (const LsSoftware *software, const Passes *of, guint t, guint p, gint64 m,
-                       gint64 bytes) {
+static gint64 step_again_ps (const LsSoftware *software, LsRecomputeMode recompute,
+                             const Passes *of, guint t, guint p, gint64 m, gint64 bytes) {
   LsWorkload *workload = test_workload (t, 1, p, p * LAYERS, m);
   const TestLayer layer = {.forward_ps = of->forward_ps,
                            .backward_ps = of->backward_ps,
@@ -41,12 +41,18 @@ static gint64 step_ps (const LsSoftware *software, const Passes *of, guint t, gu
   gint64 sum_ps = 0;
 
   workload->software = software;
+  workload->recompute.mode = recompute;
   workload->steps = 2;
   g_autoptr (TestRun) run = test_run (workload, &layer, &net);
   for (guint part = 0; part < LS_N_PARTS; part++)
     sum_ps += test_part_ps (run, 0, (LsPart) part);
   ck_assert_int_eq (sum_ps % 2, 0); /* each step is like the other: its lead is gone */
   return sum_ps / 2;
+}
+
+static gint64 step_ps (const LsSoftware *software, const Passes *of, guint t, guint p, gint64 m,
+                       gint64 bytes) {
+  return step_again_ps (software, LS_RECOMPUTE_NONE, of, t, p, m, bytes);
 }
 
 /* Of the sum of the squares of gradients, 4 bytes, over two tensor ranks. */
@@ -86,6 +92,31 @@ START_TEST (a_lead_is_used_later)
       if (i >= 3 && i != 4)
         ck_assert_int_lt (took_ps, by_list_ps);
     }
+}
+END_TEST
+
+START_TEST (a_layer_that_runs_again_is_launched_with_its_backward)
+/* Launches of h forward and g backward. Leads lost at the end of lists: max (F, h nF) forward and, as autograd runs both in one
+ * go, max (F + B, h nF + g nB) behind: never more than list by list, and less where one of the two is bound by the host alone. */
+{
+  LsSoftware lists = software_of (TRUE, FALSE);
+
+  for (gint64 backward_ps = LAUNCH_PS / 4; backward_ps <= 2 * LAUNCH_PS; backward_ps *= 2)
+    for (guint i = 0; i < G_N_ELEMENTS (passes); i++)
+      for (gint64 m = 1; m <= 3; m++) {
+        const Passes *of = &passes[i];
+        const gint64 forward_host_ps = LAUNCH_PS * of->forward_launches;
+        const gint64 backward_host_ps = backward_ps * of->backward_launches;
+        const gint64 forward_ps = MAX (of->forward_ps, forward_host_ps);
+
+        lists.host_backward_launch_s.value = 1e-12 * (double) backward_ps;
+        ck_assert_int_eq (step_ps (&lists, of, 1, 1, m, 0),
+                          m * LAYERS * (forward_ps + MAX (of->backward_ps, backward_host_ps)));
+        ck_assert_int_eq (step_again_ps (&lists, LS_RECOMPUTE_FULL, of, 1, 1, m, 0),
+                          m * LAYERS *
+                              (forward_ps + MAX (of->forward_ps + of->backward_ps,
+                                                 forward_host_ps + backward_host_ps)));
+      }
 }
 END_TEST
 
@@ -170,6 +201,7 @@ END_TEST
 
 static void add_tests (TCase *tcase) {
   tcase_add_test (tcase, a_lead_is_used_later);
+  tcase_add_test (tcase, a_layer_that_runs_again_is_launched_with_its_backward);
   tcase_add_test (tcase, collectives_hide_launches);
   tcase_add_test (tcase, messages_that_synchronize_cost_the_lead);
   tcase_add_test (tcase, nothing_is_written_where_the_host_bounds_no_list);

@@ -100,6 +100,7 @@ typedef struct {
   LsMark last;             /* newest compute operation; invalid at the borders of loops */
   LsLabel microbatch;      /* of the section that is being written */
   LsLabel layer;           /* of the layer that is being written */
+  gint64 behind_ps;        /* of recomputed lists: launches - kernels (launch_program.h) */
   gboolean host_clock;     /* the host has a stream of its own (launch_program.h) */
   gboolean optional;       /* kernels and collectives are left out of skipped steps from now on */
   LsChunks *chunks;        /* owned; of all layers of the device */

@@ -10,6 +10,7 @@ typedef struct {
   guint n;
   const LsLayerPlan *selected;
   LsLaunchFilter runs;
+  LsPass pass;
 } List;
 
 typedef struct {
@@ -52,18 +53,18 @@ static Times times_of (const List *list, guint i) {
     return times;
   if (op->is_collective) {
     if (software->serial_launches || list->builder->host_clock)
-      times.host_ps = ls_kernel_launch_ps (software);
+      times.host_ps = ls_kernel_launch_ps (software, list->pass);
     return times;
   }
   if (list->selected != NULL && !ls_layer_op_repeated (list->selected, i))
     return times;
   const LsKernelCost *cost = list->selected != NULL ? ls_layer_op_again (op) : &op->cost;
-  times.host_ps = ls_kernel_host_ps (cost, software);
+  times.host_ps = ls_kernel_host_ps (cost, software, list->pass);
   times.device_ps = software->serial_launches ? 0 : cost->alone_ps;
   times.kernels = cost->kernels;
   if (is_graphed (list, op)) {
     times.kernels = starts_graph (list, i) ? 1 : 0;
-    times.host_ps = times.kernels * ls_kernel_launch_ps (software);
+    times.host_ps = times.kernels * ls_kernel_launch_ps (software, list->pass);
   }
   return times;
 }
@@ -134,8 +135,8 @@ static Times sum_of (const List *list) {
 }
 
 static gboolean is_bound (const LsBuilder *builder, const LsLayerOp *ops, guint n,
-                          const LsLayerPlan *selected) {
-  const List list = {builder, ops, n, selected, NULL};
+                          const LsLayerPlan *selected, LsPass pass) {
+  const List list = {builder, ops, n, selected, NULL, pass};
   const Times sum = sum_of (&list);
 
   return sum.host_ps > sum.device_ps;
@@ -152,9 +153,10 @@ static gboolean lead_is_lost (const LsBuilder *builder) {
 
 /* Whether a pass over the plan's lists is bound by the launches of one of them. */
 static gboolean is_bound_in (const LsBuilder *builder, const LsLayerPlan *plan, LsChunkMode mode) {
-  return is_bound (builder, plan->forward, plan->n_forward, NULL) ||
-         is_bound (builder, plan->backward, plan->n_backward, NULL) ||
-         (mode == LS_CHUNK_SELECTIVE && is_bound (builder, plan->forward, plan->n_forward, plan));
+  return is_bound (builder, plan->forward, plan->n_forward, NULL, LS_PASS_FORWARD) ||
+         is_bound (builder, plan->backward, plan->n_backward, NULL, LS_PASS_BACKWARD) ||
+         (mode == LS_CHUNK_SELECTIVE &&
+          is_bound (builder, plan->forward, plan->n_forward, plan, LS_PASS_FORWARD));
 }
 
 gboolean ls_launch_needs_clock (const LsBuilder *builder) {
@@ -197,17 +199,24 @@ static void put (LsBuilder *builder, const char *name, gint64 delay_ps, gint64 h
 }
 
 void ls_launch_gap (LsBuilder *builder, const LsLayerOp *ops, guint n, const LsLayerPlan *selected,
-                    LsLaunchFilter runs, gboolean forward) {
-  const List list = {builder, ops, n, selected, runs};
+                    LsLaunchFilter runs, LsLaunchList kind) {
+  const LsPass pass = kind == LS_LAUNCH_BACKWARD ? LS_PASS_BACKWARD : LS_PASS_FORWARD;
+  const List list = {builder, ops, n, selected, runs, pass};
   const Times sum = sum_of (&list);
-  const gint64 launch_ps = MAX (sum.host_ps - sum.device_ps, 0);
+  const gint64 behind_ps = builder->behind_ps + sum.host_ps - sum.device_ps;
+  const gint64 launch_ps = MAX (behind_ps, 0);
   guint at = 0;
 
   if (builder->host_clock) {
     put (builder, "launch", 0, sum.host_ps);
     return;
   }
-  put (builder, "launch", launch_ps, 0);
-  if (forward && sum.host_ps > 0 && find_wait (&list, &at))
+  const gboolean waits = pass == LS_PASS_FORWARD && sum.host_ps > 0 && find_wait (&list, &at);
+  const gboolean goes_on =
+      kind == LS_LAUNCH_AGAIN && builder->spec->workload->software->launch_by_list && !waits;
+  builder->behind_ps = goes_on ? behind_ps : 0;
+  if (!goes_on)
+    put (builder, "launch", launch_ps, 0);
+  if (waits)
     put (builder, "host_sync", MAX (behind_wait (&list, at) - launch_ps, 0), 0);
 }

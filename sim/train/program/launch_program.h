@@ -1,6 +1,7 @@
 /* The host that launches kernels: a second clock beside the device's, or what it cannot hide of a list.
  *
- * Model:      the host needs h for each launch and runs ahead of the device. Where it bounds a list of the program (H to launch
+ * Model:      the host needs h for each launch (in the backward pass, whose kernels autograd's engine launches in C++, what
+ *             the software states for it) and runs ahead of the device. Where it bounds a list of the program (H to launch
  *             its kernels and collectives, longer than D to run the kernels) it has a stream of its own: H of the lists, one
  *             after the other, and what follows a list on the device waits until the host has launched it. So
  *               host += H,   device = max (device + D and collectives, host)   from list to list:
@@ -11,7 +12,8 @@
  *             is added behind it where that is positive. That is so
  *             - with ZeRO stage 3: hosts wait until earlier gathers are freed (PyTorch FSDP, limit_all_gathers);
  *             - where every launch waits for the one before to end: H of kernels and collectives is added;
- *             - where h was fitted on times that are sums over lists (software.launch_by_list);
+ *             - where h was fitted on times that are sums over lists (software.launch_by_list); a recomputed list and the
+ *             backward one behind it, which autograd runs in one go (CheckpointFunction.backward), are one such list;
  *             - with experts whose numbers of tokens the host reads (software.expert_sync): its lead is gone once per
  *             forward list of a layer with experts, at the first all-to-all of tokens. From one such wait to the next the
  *             list then takes max over k of (time to launch the first k + time to run the k-th and all after it), never
@@ -37,12 +39,15 @@
  * all. */
 typedef gboolean (*LsLaunchFilter) (const LsBuilder *builder, const LsLayerOp *op);
 
+/* Whose list it is: a forward pass's, one that runs again, a backward pass's. */
+typedef enum { LS_LAUNCH_FORWARD, LS_LAUNCH_AGAIN, LS_LAUNCH_BACKWARD } LsLaunchList;
+
 /* Is the host a stream of the program's own? */
 gboolean ls_launch_needs_clock (const LsBuilder *builder);
 /* A message has come that `point` waits for. */
 void ls_launch_message (LsBuilder *builder, LsMark point);
 /* Behind the last operation of a step. */
 void ls_launch_end_step (LsBuilder *builder);
-/* Writes what is added behind the first `n` of a list. `forward`: the list has the host's wait, if its layer has. */
+/* Writes what is added behind the first `n` of a list. A forward list has the host's wait, if its layer has. */
 void ls_launch_gap (LsBuilder *builder, const LsLayerOp *ops, guint n, const LsLayerPlan *selected,
-                    LsLaunchFilter runs, gboolean forward);
+                    LsLaunchFilter runs, LsLaunchList kind);

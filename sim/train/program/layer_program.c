@@ -109,7 +109,8 @@ static void layer_forward (LsBuilder *builder, const LsLayerPlan *plan, guint n,
     ls_layer_item_put (builder, &item, &deferred);
   }
   ls_layer_item_put (builder, &end_of_list, &deferred);
-  ls_launch_gap (builder, plan->forward, n, keep == RUN_SELECTED ? plan : NULL, NULL, TRUE);
+  ls_launch_gap (builder, plan->forward, n, keep == RUN_SELECTED ? plan : NULL, NULL,
+                 phase == LS_PHASE_RECOMPUTE ? LS_LAUNCH_AGAIN : LS_LAUNCH_FORWARD);
 }
 
 /* Claims bytes, or releases them where they are negative. */
@@ -184,7 +185,7 @@ static void layer_backward (LsBuilder *builder, const LsLayerPlan *plan, gint64 
   if (n == 0 &&
       builder->backward == LS_ACTION_WEIGHT) /* gradients that came with those of the inputs */
     ls_reduce_note (builder, ls_builder_point (builder, "weights"));
-  ls_launch_gap (builder, plan->backward, plan->n_backward, NULL, is_in_half, FALSE);
+  ls_launch_gap (builder, plan->backward, plan->n_backward, NULL, is_in_half, LS_LAUNCH_BACKWARD);
 }
 
 static gboolean is_looped (const LsBuilder *builder, const LsChunk *chunk) {
