@@ -353,6 +353,33 @@ START_TEST (operands_travel_as_they_are_scaled) {
 }
 END_TEST
 
+/* Products with a scale per row against those with one per tensor: torchtitan commit 7a04053 without tensor ranks, torchtitan
+ * issue 1207 with two. Each has two operands of 1 byte, so that its tiles and waves are the same. */
+START_TEST (scales_per_row_slow_products) {
+  static const struct {
+    guint tensor;
+    double rate;
+  } cases[] = {{1, 0.80}, {2, 0.64}};
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    double compute_s[2];
+
+    for (guint row = 0; row < 2; row++) {
+      g_autoptr (LsWorkload) workload = workload_of ("fp8_e4m3", 0, 1);
+
+      workload->layout = ls_layout (cases[i].tensor, 1, 1);
+      workload->precision.narrow.recipe = row ? LS_FP8_ROW : LS_FP8_CURRENT;
+      g_autoptr (LsStage) stage = ls_stage_new (workload, 0, gpu ("h100"));
+      const LsLayerPlan *plan = block (stage);
+
+      compute_s[row] =
+          plan->forward[index_of (plan->forward, plan->n_forward, "mlp_up")].cost.compute_s;
+    }
+    ck_assert_double_eq_tol (compute_s[0] / compute_s[1], cases[i].rate, 1e-3);
+  }
+}
+END_TEST
+
 /* Asynchronous tensor parallelism: what is scaled before it travels is gathered beside its product, what is scaled by row
  * behind its gather is not (PyTorch issue 149990). */
 START_TEST (scales_per_row_part_gather_and_product) {
@@ -646,6 +673,7 @@ int main (void) {
   tcase_add_test (tests, a_compiler_reads_gradients_for_each_copy);
   tcase_add_test (tests, operands_travel_as_they_are_scaled);
   tcase_add_test (tests, weights_are_scaled_in_each_pass_by_torchao);
+  tcase_add_test (tests, scales_per_row_slow_products);
   tcase_add_test (tests, scales_per_row_part_gather_and_product);
   tcase_add_test (tests, saved_inputs_are_narrow);
   tcase_add_test (tests, updates_move_these_bytes);

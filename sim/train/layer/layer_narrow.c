@@ -14,9 +14,12 @@ void ls_layer_builder_narrow (LsLayerBuilder *builder) {
   builder->narrow = ls_precision_narrow_on (precision, accelerator, &builder->narrow_forward,
                                             &builder->narrow_gradient);
   if (builder->narrow && precision->narrow.recipe == LS_FP8_ROW) {
-    builder->device.matmul_flops_per_s[builder->narrow_forward] *= LS_ROW_SCALED_RATE;
+    const double rate =
+        builder->workload->layout.tensor > 1 ? LS_ROW_SCALED_TENSOR_RATE : LS_ROW_SCALED_RATE;
+
+    builder->device.matmul_flops_per_s[builder->narrow_forward] *= rate;
     if (builder->narrow_gradient != builder->narrow_forward)
-      builder->device.matmul_flops_per_s[builder->narrow_gradient] *= LS_ROW_SCALED_RATE;
+      builder->device.matmul_flops_per_s[builder->narrow_gradient] *= rate;
   }
   builder->attends_narrow = builder->narrow && precision->narrow_attention &&
                             ls_device_attends_narrow (&builder->device, builder->attention);

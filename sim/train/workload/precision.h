@@ -49,12 +49,18 @@
   X (ROW, "row",                                                                             \
      "one scale per row or column of an operand, from the tensor itself: each pass scales "  \
      "for itself, along columns with two reads; products "                                   \
-     "by a kernel of its own at 0.80 of the rate, gathered in `activations`")
+     "by a kernel of its own at 0.80 of the rate (0.64 over tensor ranks), gathered in "     \
+     "`activations`")
 
 /* Rate of products with a scale per row / of those with one per tensor: they run in a CUTLASS kernel instead of
  * cuBLAS's. source: torchao, Float8LinearRecipeName (which kernel); fitted on tokens/s of Llama-3 8B on 8 H100 in
  * pytorch/torchtitan commit 7a04053: 5,760 in bf16, 6,412 with a scale per row, 7,186 per tensor (row / tensor 0.892). */
 #define LS_ROW_SCALED_RATE 0.80
+/* The same over tensor ranks, where matrices are distributed tensors: no gain over bf16 at all, which PyTorch's maintainers
+ * call unexpectedly low and do not explain (torchtitan issue 1207, PyTorch issue 149990). Fitted: the median of four runs, each
+ * beside its own in bf16: a 70B over 8 ranks in March 2025 (0.50; 540 tokens/s of 598), an 8B over 2 in May (0.62; 5,189 of
+ * 5,378), and titan-23 and -24 of June (0.67 both). */
+#define LS_ROW_SCALED_TENSOR_RATE 0.64
 
 typedef enum {
 #define LS_FP8_RECIPE_ID(id, ...) LS_FP8_##id,
