@@ -363,6 +363,17 @@ mfu_of() { grep "^counts.csv,$1,mfu_pct" out | cut -d, -f5; }
 [ "$(mfu_of silent)" = "$(mfu_of said)" ] || fail "silent $(mfu_of silent), said $(mfu_of said)"
 [ "$(mfu_of silent)" != "$(mfu_of other)" ] || fail "6 N is as the model's FLOPs"
 
+# Mixtures of experts go by their names, Llama 4 by torchtitan's too.
+cat >names.csv <<CSV
+$head2
+scout,H100-SXM-80GB,64,48,5120,40,8192,1,1,64,1,full,torchtitan,bf16,5
+CSV
+for name in Llama-4-Scout-17B-16E 'Llama 4 Maverick' llama4_17bx128e; do
+  sed "s/^row_id,/&model,/; s/^scout,/&$name,/" names.csv >named.csv
+  run 0 validate named.csv --scenario
+  says out 'preset: llama4-'
+done
+
 # Megatron-Bridge's recipes give the last stage of DeepSeek-V3 and Kimi K2 three layers less (61 = 15 x 4 + 1 = 7 x 8 + 5);
 # Megatron's own runs are split as layers come out.
 head3='row_id,model,gpu,gpus,gpus_per_node,layers,hidden,heads,seq,tp,pp,ep,virtual_stages,global_batch,micro_batch,framework,precision,step_time_s'

@@ -5,7 +5,7 @@
  *   OPT      as GPT, with two more positions than its context
  *   MPT      as GPT without dropout (its training recipes set it to 0)
  *   LLAMA    RMSNorm, SwiGLU, rotary positions, untied embeddings, no biases, no dropout
- *   QWEN2, QWEN3, MIXTRAL, DEEPSEEK   as LLAMA, with what the macro adds
+ *   QWEN2, QWEN3, MIXTRAL, LLAMA4, DEEPSEEK   as LLAMA, with what the macro adds
  * Counts with tolerance 0 are those of the released checkpoints to the last parameter; others are printed
  * with so many digits as the tolerance says.
  */
@@ -87,6 +87,20 @@
     LLAMA_LIKE (l, h, a, kv, v, s), .ffn = (f), .experts = {.count = 8, .top_k = 2, .ffn = (f) } \
   }
 
+/* Text alone. Attention in chunks of 8,192 tokens in three of four blocks is taken as a window: the same up to as many tokens,
+ * twice the keys beyond. Without what has no parameters: norms of queries and keys (Scout's), scores of a sigmoid. */
+#define LLAMA4(experts_, step, s)                                                           \
+  {                                                                                         \
+    LLAMA_LIKE (48, 5120, 40, 8, 202048, s), .ffn = 16384, .window = 8192, .full_every = 4, \
+                                             .experts = {                                   \
+                                               .count = (experts_),                         \
+                                               .top_k = 1,                                  \
+                                               .ffn = 8192,                                 \
+                                               .shared_ffn = 8192,                          \
+                                               .every = (step)                              \
+                                             }                                              \
+  }
+
 /* Group-limited routing: DeepSeek-V2, section 2.2.2 (8 groups, 3 of them), V3, section 2.1.2 (8, 4); config.json (n_group,
  * topk_group), where V2-Lite and Kimi K2 have one. Sizes of dense MLP, of one expert, of all shared ones together. */
 #define DEEPSEEK(l, h, a, f, v, s, q, dense, e, k, w, shared, bias, parts, chosen)                 \
@@ -112,6 +126,9 @@
   "positions above 2,048"
 #define LLAMA2_SOURCE "Touvron et al. 2023 and config.json of the released checkpoint"
 #define LLAMA3_SOURCE "Llama team 2024 and config.json of the released checkpoint"
+#define LLAMA4_SOURCE                                                                           \
+  "config.json of the released checkpoint (text_config) and its count less the 871,932,416 of " \
+  "images; torchtitan, models/llama4 (17bx16e, 17bx128e)"
 #define GPT3_SOURCE \
   "Brown et al. 2020, table 2.1 (all attention dense), with GPT-2's vocabulary; digits as printed"
 #define OPT_SOURCE \
@@ -325,6 +342,10 @@ const LsModelPreset ls_model_rows[] = {
      3.61e9 + 201088.0 * 2880, 0.002},
     {"gpt-oss-120b", "GPT-OSS 120B", GPT_OSS (36, 128), NULL, 116829156672, 0, GPT_OSS_SOURCE,
      5.13e9 + 201088.0 * 2880, 0.002},
+    {"llama4-scout", "Llama 4 Scout 17B 16E", LLAMA4 (16, 1, 10485760), NULL, 107769861120, 0,
+     LLAMA4_SOURCE, 17e9, 0.015},
+    {"llama4-maverick", "Llama 4 Maverick 17B 128E", LLAMA4 (128, 2, 1048576), NULL, 400711848960,
+     0, LLAMA4_SOURCE, 17e9, 0.015},
     {"deepseek-v2-lite", "DeepSeek-V2-Lite",
      DEEPSEEK (27, 2048, 16, 10944, 102400, 32768, 0, 1, 64, 6, 1408, 2 * 1408, FALSE, 1, 1), NULL,
      15706484224, 0, "DeepSeek-V2 (arXiv 2405.04434), appendix B, and config.json", 2.4e9, 0.11},
