@@ -191,6 +191,7 @@ static const struct {
     {"llama4-maverick", "llama4-maverick"},
     {"llama4 maverick", "llama4-maverick"},
     {"17bx128e", "llama4-maverick"},
+    {"dbrx", "dbrx"},
     {"gpt oss 120b", "gpt-oss-120b"},
     {"gpt-oss-120b", "gpt-oss-120b"},
     {"gpt_oss_120b", "gpt-oss-120b"},
@@ -330,6 +331,17 @@ static void read_lora (const Reader *reader, LsTrainingRow *out) {
   out->exchanges_heads = out->exchanges_heads || mlperf;
 }
 
+/* Of those that are no preset. */
+static gboolean names_experts (const Reader *reader) {
+  static const char *const words[] = {"moe",     "8x",   "llama4",  "llama-4",
+                                      "llama 4", "grok", "mixtral", "arctic"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (words); i++)
+    if (says (reader, "model", words[i]))
+      return TRUE;
+  return FALSE;
+}
+
 static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **error) {
   g_autofree char *unstated = unstated_sizes (reader);
   gboolean good = TRUE;
@@ -348,8 +360,10 @@ static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **e
   /* "swiglu", "geglu", "reglu": three matrices, whatever the gate. */
   out->gated = says (reader, "ffn_act", "glu") || says (reader, "ffn_act", "silu");
   out->llama = out->gated || says (reader, "arch", "llama") || says (reader, "model", "llama");
-  if (says (reader, "arch", "moe") || says (reader, "model", "moe") || says (reader, "model", "8x"))
+  if (says (reader, "arch", "moe") || names_experts (reader))
     return skip (error, "a mixture of experts whose sizes are not stated");
+  if (says (reader, "model", "flux") || says (reader, "model", "diffusion"))
+    return skip (error, "a model of diffusion, which reads no tokens");
   if (says (reader, "framework", "megascale"))
     return skip (error, "MegaScale changes the model (parallel block, sliding window, LAMB)");
   if (unstated != NULL)

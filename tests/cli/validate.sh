@@ -373,6 +373,11 @@ for name in Llama-4-Scout-17B-16E 'Llama 4 Maverick' llama4_17bx128e; do
   run 0 validate named.csv --scenario
   says out 'preset: llama4-'
 done
+for name in 'Llama 4' FLUX.1-dev; do # skipped, whatever their columns say
+  sed "s/^row_id,/&model,/; s/^scout,/&$name,/" names.csv >named.csv
+  run 0 validate named.csv
+  says out 'named.csv,scout,skipped'
+done
 
 # Megatron-Bridge's recipes give the last stage of DeepSeek-V3 and Kimi K2 three layers less (61 = 15 x 4 + 1 = 7 x 8 + 5);
 # Megatron's own runs are split as layers come out.
