@@ -91,6 +91,8 @@ LsKernelCost ls_kernel_stream (const LsDevice *device, gint64 bytes, double vect
 /* `elements` values, of which the kernel reads `reads` tensors and writes `writes` of `format`. */
 LsKernelCost ls_kernel_elementwise (const LsDevice *device, gint64 elements, int reads, int writes,
                                     double flops_per_element, LsFormat format);
+/* `values` of any width read and written one by one, as plain tensor code does with views and what is repeated. */
+LsKernelCost ls_kernel_value_by_value (const LsDevice *device, gint64 values, gint64 bytes);
 /* LayerNorm or RMSNorm over rows of `width`. */
 LsKernelCost ls_kernel_norm (const LsDevice *device, gint64 rows, gint64 width, LsFormat format,
                              gboolean fused, LsPass pass);

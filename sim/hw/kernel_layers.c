@@ -29,6 +29,15 @@
  * faster than at this rate); bound by their instructions (NVIDIA/TransformerEngine pull request 1628). */
 #define BLOCK_SCALE_PER_SM_BPS (8192.0 * 8192 * 4.0625 / 50.34e-6 / 148)
 
+/* Values per second that one SM reads and writes in PyTorch's kernels for operands that are views or repeated: these go value
+ * by value, each with an address of its own, not in vectors of 16 bytes (aten/src/ATen/native/cuda/CUDALoops.cuh, what is not
+ * contiguous; Shape.cu, torch.cat of what is not). Source: sgl-project/sglang pull request 36577, LongCat-Image in bf16 on an
+ * H100 (132 SMs): 1,576 products with a repeated row, 2 values moved each, take 45.017 ms and 790 sums, 3 values in vectors,
+ * 23.194; the sums at the catalogue's share of HBM. Assumed: that these are of one shape; that the rate goes with the SMs of
+ * other devices. Two older ones are slower, 4.2e9 (PyTorch pull request 137053, casts on an H100 PCIe under its power limit)
+ * and 4.4e9 (150233, torch.cat in bf16, if on an A100). */
+#define VALUES_PER_SM_PER_S (2.0 / 3 * (23.194 / 790) / (45.017 / 1576) * 0.90 * 3.35e12 / 2 / 132)
+
 LsKernelCost ls_kernel_elementwise (const LsDevice *device, gint64 elements, int reads, int writes,
                                     double flops_per_element, LsFormat format) {
   LS_REQUIRE (elements >= 0 && reads >= 0 && writes >= 0 && flops_per_element >= 0,
@@ -89,6 +98,13 @@ LsKernelCost ls_kernel_embedding (const LsDevice *device, gint64 rows, gint64 wi
 static LsKernelCost row_by_row (const LsDevice *device, double bytes, double per_sm_Bps) {
   return ls_kernel_settle (bytes / (per_sm_Bps * device->sms), bytes / device->hbm_bytes_per_s,
                            device->kernel_overhead_s, 0, bytes, 1);
+}
+
+LsKernelCost ls_kernel_value_by_value (const LsDevice *device, gint64 values, gint64 bytes) {
+  LS_REQUIRE (values >= 0 && bytes >= 0, "values %" G_GINT64_FORMAT, values);
+  return ls_kernel_settle ((double) values / (VALUES_PER_SM_PER_S * device->sms),
+                           (double) bytes / device->hbm_bytes_per_s, device->kernel_overhead_s,
+                           (double) values, (double) bytes, 1);
 }
 
 LsKernelCost ls_kernel_scale (const LsDevice *device, gint64 elements, LsFormat to, gint64 bytes,

@@ -266,6 +266,27 @@ START_TEST (row_kernels_as_measured) {
 }
 END_TEST
 
+/* Of an H100 in bf16 (sgl-project/sglang pull request 36577): 1,576 products with a repeated row take 45.017 ms, 790 sums of as
+ * many values 23.194. Twice as wide, values are bound by HBM. The rate goes with the SMs. */
+START_TEST (views_go_value_by_value) {
+  const LsDevice h100 = device_of ("h100-sxm-80gb"), b200 = device_of ("b200");
+  const gint64 n = 1 << 30;
+  const LsKernelCost product = ls_kernel_value_by_value (&h100, 2 * n, 2 * 2 * n),
+                     sum = ls_kernel_elementwise (&h100, n, 2, 1, 1, LS_FORMAT_BF16),
+                     wide = ls_kernel_value_by_value (&h100, 2 * n, 2 * 4 * n),
+                     wide_stream = ls_kernel_stream (&h100, 2 * 4 * n, 0),
+                     wider = ls_kernel_value_by_value (&b200, 2 * n, 2 * 2 * n);
+  const double ratio = (double) product.alone_ps / (double) sum.alone_ps;
+
+  ck_assert_msg (fabs (ratio / (45.017 / 1576 / (23.194 / 790)) - 1) < 1e-3, "%g", ratio);
+  ck_assert_int_eq (wide.alone_ps, wide_stream.alone_ps);
+  ck_assert (fabs (product.compute_s / wider.compute_s / (b200.sms / (double) h100.sms) - 1) <
+             1e-6);
+  ck_assert (wider.alone_ps > ls_kernel_stream (&b200, 2 * 2 * n, 0).alone_ps);
+  ck_assert_int_eq (ls_kernel_value_by_value (&h100, 0, 0).alone_ps, 0);
+}
+END_TEST
+
 /* A B200's casts to MXFP8 of 8192 x 8192 in bf16 (ROCm/TransformerEngine pull request 598, its column for NVIDIA's kernels):
  * by rows and columns 52.34 us, which the rate is made of; by rows 34.84 us (15 %). A B300 puts 394 MB of tokens in order for
  * 470 MB of rows in 229.3 us and sums them again in 632.8 us (DeepEP issue 590), which the rates are made of. */
@@ -350,6 +371,7 @@ int main (void) {
                                 sums_of_split_products_are_launched_by_the_driver,
                                 too_much_is_marked,
                                 row_kernels_as_measured,
+                                views_go_value_by_value,
                                 scaling_and_ordering_as_measured,
                                 groups_run_four_at_a_time,
                                 narrow_rows_arrive_slowly};

@@ -69,26 +69,31 @@ static LsLayerOp *activate_grad (LsBlock *k, const char *name, gint64 elements, 
 /* Kernels that hold gate and up within limits, before an activation that is fused without them; none where a compiler or the
  * product does it. Of `elements` of each half, in values and bytes of masks: forward a clamp of either (2 and 2 values) and
  * torch.cat of both (4); backward a mask (1, and 1 byte) and where (2, 1) for the gate, two masks (1, 1 each), their `and` (0, 3)
- * and where (2, 1) for up, which has two limits, and torch.cat of both (4). What is clamped is kept beside what comes of it.
+ * and where (2, 1) for up, which has two limits, and torch.cat of both (4). All but `and` and torch.cat read one half of a tensor,
+ * a view. What is clamped is kept beside what comes of it.
  * source: Megatron-Core @034fd2d, fusions/fused_bias_geglu.py, weighted_bias_quick_geglu_impl, outside its jit_fuser; PyTorch,
  * derivatives.yaml and FunctionsManual.cpp, clamp_backward. */
 static void clamp (LsBlock *k, const char *name) {
-  static const struct {
+  typedef struct {
     gint64 values, masks;
     guint kernels;
-  } sides[] = {[LS_SIDE_FORWARD] = {8, 0, 3}, [LS_SIDE_BACKWARD] = {11, 7, 6}};
-  const gint64 elements = k->b.tokens * k->f;
-  const gint64 kernels = sides[k->b.side].kernels;
-  const gint64 bytes =
-      elements * (sides[k->b.side].values * k->b.element_bytes + sides[k->b.side].masks);
-  const gint64 elements_each = elements / kernels;
-  const LsKernelCost one =
-      ls_kernel_stream (&k->b.device, bytes / kernels, 2.0 * (double) elements_each);
+  } Passes;
+  static const Passes views[] = {[LS_SIDE_FORWARD] = {4, 0, 2}, [LS_SIDE_BACKWARD] = {7, 5, 5}},
+                      whole[] = {[LS_SIDE_FORWARD] = {4, 0, 1}, [LS_SIDE_BACKWARD] = {4, 3, 2}};
+  const Passes v = views[k->b.side], w = whole[k->b.side];
+  const gint64 elements = k->b.tokens * k->f, size = k->b.element_bytes;
+  const LsKernelCost one[] = {
+      ls_kernel_value_by_value (&k->b.device, elements * (v.values + v.masks) / v.kernels,
+                                elements * (v.values * size + v.masks) / v.kernels),
+      ls_kernel_stream (&k->b.device, elements * (w.values * size + w.masks) / w.kernels, 0)};
+  const LsKernelCost all[] = {ls_kernel_times (&one[0], v.kernels),
+                              ls_kernel_times (&one[1], w.kernels)};
   LsLayerOp *op = NULL;
 
   if (!k->t->clamped || k->b.workload->software->compiled || ls_block_activates_in_product (k))
     return;
-  op = ls_layer_add_kernel (&k->b, name, LS_KIND_ELEMENTWISE, ls_kernel_times (&one, kernels));
+  op = ls_layer_add_kernel (&k->b, name, LS_KIND_ELEMENTWISE,
+                            ls_kernel_sequence (all, G_N_ELEMENTS (all)));
   op->workspace_bytes = ls_layer_bytes (&k->b, 2 * elements);
   if (k->b.side == LS_SIDE_FORWARD)
     op->saved_input_bytes = op->saved_bytes = ls_layer_bytes (&k->b, 2 * elements);

@@ -386,6 +386,15 @@ LsLayerOp *ls_layer_add_pass (LsLayerBuilder *builder, const char *name, gint64 
   return ls_layer_add_kernel (builder, name, LS_KIND_ELEMENTWISE, cost);
 }
 
+LsLayerOp *ls_layer_add_view_pass (LsLayerBuilder *builder, const char *name, gint64 elements,
+                                   int reads, int writes) {
+  const gint64 values = elements * (reads + writes);
+
+  return ls_layer_add_kernel (
+      builder, name, LS_KIND_ELEMENTWISE,
+      ls_kernel_value_by_value (&builder->device, values, ls_layer_bytes (builder, values)));
+}
+
 /* Bytes per element that the next pass writes for a linear map. */
 static double written_size (LsLayerBuilder *builder) {
   const gboolean forward = builder->side == LS_SIDE_FORWARD;

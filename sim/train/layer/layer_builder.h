@@ -109,6 +109,9 @@ LsLayerOp *ls_layer_add_weight_gradients (LsLayerBuilder *builder, const char *n
 /* A pass over `elements` values of the compute format. */
 LsLayerOp *ls_layer_add_pass (LsLayerBuilder *builder, const char *name, gint64 elements, int reads,
                               int writes);
+/* The same, whose operands are views or repeated: value by value. */
+LsLayerOp *ls_layer_add_view_pass (LsLayerBuilder *builder, const char *name, gint64 elements,
+                                   int reads, int writes);
 /* A pass, or a norm, whose output a linear map reads next: it scales that where these are fused (train/workload/precision.h). */
 LsLayerOp *ls_layer_add_fused_pass (LsLayerBuilder *builder, const char *name, gint64 elements,
                                     int reads, int writes);

@@ -215,12 +215,15 @@ static gint64 weight_bytes (const LsBlock *k) {
   return orders_on_the_way (k->b.workload) ? 4 : k->b.element_bytes;
 }
 
-/* Of so many kernels for each expert, `bytes` of each value of their rows. */
+/* Of so many kernels, `bytes` of each value of the experts' rows; of each of those `views` values are moved one by one. */
 static void pass_by_expert (LsBlock *k, const Experts *x, const char *name, gint64 bytes,
-                            gint64 kernels) {
+                            gint64 views, gint64 kernels) {
   const gint64 values = x->routed * k->t->hidden;
-  const LsKernelCost one = ls_kernel_stream (&k->b.device, values * bytes / kernels,
-                                             2.0 * (double) values / (double) kernels);
+  const LsKernelCost one = views > 0
+                               ? ls_kernel_value_by_value (&k->b.device, values * views / kernels,
+                                                           values * bytes / kernels)
+                               : ls_kernel_stream (&k->b.device, values * bytes / kernels,
+                                                   2.0 * (double) values / (double) kernels);
 
   ls_layer_add_kernel (&k->b, name, LS_KIND_ELEMENTWISE, ls_kernel_times (&one, kernels))
       ->workspace_bytes = 2 * values * weight_bytes (k);
@@ -228,9 +231,10 @@ static void pass_by_expert (LsBlock *k, const Experts *x, const char *name, gint
 
 /* The bias of the map down, times the weight of the row: for each expert a product and a sum, then all joined and cast
  * back; backward for each expert a cast, two products and a sum of each (for the bias and for the weights), the rest
- * once. The kernel that activates in the product adds it in its own, and its gradients take one pass.
+ * once. Products are with what is repeated; sums, and casts to fp32, of two formats go value by value too. The kernel that
+ * activates in the product adds it in its own, and its gradients take one pass.
  * source: Megatron-Core, transformer/moe/experts.py, TEGroupedMLP._apply_bias: torch.cat of t + b * p over the experts,
- * .to (dtype); its backward is autograd's. */
+ * .to (dtype); its backward is autograd's. PyTorch pull requests 137053 (casts to 16 bits go in vectors) and 195542. */
 static void add_bias (LsBlock *k, const Experts *x) {
   const gint64 e = k->b.element_bytes, w = weight_bytes (k);
   const gboolean once = k->b.workload->software->compiled;
@@ -238,28 +242,32 @@ static void add_bias (LsBlock *k, const Experts *x) {
   if (!k->t->biases || ls_block_activates_in_product (k))
     return;
   if (once) {
-    pass_by_expert (k, x, "experts_bias", 2 * e, 1);
+    pass_by_expert (k, x, "experts_bias", 2 * e, 0, 1);
     return;
   }
-  pass_by_expert (k, x, "experts_bias", w + (e + w + w), 2 * x->local);
-  pass_by_expert (k, x, "join_experts", 2 * w, 1);
+  pass_by_expert (k, x, "experts_bias", w, 1, x->local);
+  pass_by_expert (k, x, "experts_bias", e + w + w, w != e ? 3 : 0, x->local);
+  pass_by_expert (k, x, "join_experts", 2 * w, 0, 1);
   if (w != e)
-    pass_by_expert (k, x, "join_experts", w + e, 1);
+    pass_by_expert (k, x, "join_experts", w + e, 0, 1);
 }
 
 static void bias_grad (LsBlock *k, const Experts *x) {
-  const gint64 e = k->b.element_bytes, w = weight_bytes (k), cast = w != e ? w + e : 0;
+  const gint64 e = k->b.element_bytes, w = weight_bytes (k);
 
   if (!k->t->biases || k->b.frozen)
     return;
   if (k->b.workload->software->compiled || ls_block_activates_in_product (k)) {
-    pass_by_expert (k, x, "experts_bias_grad", e, 1);
+    pass_by_expert (k, x, "experts_bias_grad", e, 0, 1);
     return;
   }
-  if (cast > 0)
-    pass_by_expert (k, x, "join_experts_grad", cast, 1);
-  pass_by_expert (k, x, "experts_bias_grad", cast + 2 * (2 * w + w), (cast > 0 ? 5 : 4) * x->local);
-  pass_by_expert (k, x, "join_experts_grad", 2 * e, 1);
+  if (w != e) {
+    pass_by_expert (k, x, "join_experts_grad", w + e, 2, 1);
+    pass_by_expert (k, x, "experts_bias_grad", w + e, 0, x->local);
+  }
+  pass_by_expert (k, x, "experts_bias_grad", 2 * (w + w), 4, 2 * x->local);
+  pass_by_expert (k, x, "experts_bias_grad", 2 * w, 0, 2 * x->local);
+  pass_by_expert (k, x, "join_experts_grad", 2 * e, 0, 1);
   ls_layer_add_accumulation (&k->b, "accumulate_vectors",
                              x->local * (up_columns (k, x) + k->t->hidden), (int) (2 * x->local));
 }

@@ -56,20 +56,21 @@ void ls_block_qkv_bias_grad (LsBlock *k) {
  * "turned" negates one half and joins it with the other, and the sum is joined with what has no positions (nothing).
  * In halves of the elements: a product, half a negation, a join, a product, a sum, a join; backward a product, half a
  * negation, the gradients of the halves joined, a product, the sum of both, zeros for what has no positions and the
- * sum with them. source: Megatron-Core, models/common/embeddings/rope_utils.py, apply_rotary_pos_emb (mscale != 1.0: "is
+ * sum with them. The first four of either read halves, or tables that are repeated for each head: views. source: Megatron-Core, models/common/embeddings/rope_utils.py, apply_rotary_pos_emb (mscale != 1.0: "is
  * not supported by TE's fused RoPE. Using unfused implementation.") and _apply_rotary_pos_emb_bshd; its backward is
  * autograd's. Left out: tables of cosines and sines. */
 static void turn_scaled (LsBlock *k, const char *name) {
   static const int forward[][2] = {{2, 2}, {1, 1}, {2, 2}, {2, 2}, {4, 2}, {2, 2}};
   static const int backward[][2] = {{2, 2}, {1, 1}, {2, 2}, {2, 2}, {4, 2}, {0, 2}, {4, 2}};
+  static const guint views = 4;
   const gboolean back = k->b.side == LS_SIDE_BACKWARD;
   const int (*passes)[2] = back ? backward : forward;
   const guint n = back ? G_N_ELEMENTS (backward) : G_N_ELEMENTS (forward);
   const gint64 columns[] = {k->q, k->kv};
 
   for (guint i = 0; i < 2 * n; i++)
-    ls_layer_add_pass (&k->b, name, k->b.tokens * columns[i / n] / 2, passes[i % n][0],
-                       passes[i % n][1]);
+    (i % n < views ? ls_layer_add_view_pass : ls_layer_add_pass) (
+        &k->b, name, k->b.tokens * columns[i / n] / 2, passes[i % n][0], passes[i % n][1]);
 }
 
 /* Rotary positions, or their gradient. Not fused: to fp32 (twice as wide), a complex product, and back.
