@@ -47,6 +47,8 @@ static const Row rows[] = {
     {"qwen3-30b-a3b", "b200", NULL, 260200, 260201, ALL_TO_ALL_ROUTER},
     {"qwen3-30b-a3b", "b200", NULL, 260201, 0, HYBRID_ATTENTION},
     {"qwen3-30b-a3b", "b200", NULL, 0, 0, ALL_TO_ALL},
+    /* Pairs until pull request 2477 of February 2026 (configs/qwen3/workload_base_configs.py @767255d). */
+    {"qwen3-30b-a3b", "h100", NULL, 0, 260201, ALL_TO_ALL_OVERLAP},
     {"qwen3-30b-a3b", "h100", NULL, 0, 260400, ALL_TO_ALL},
     {"qwen3-30b-a3b", "h100", NULL, 0, 0, HYBRID},
     {"qwen3-30b-a3b", "gb300 gb200 b300", NULL, 260200, 0, HYBRID_ROUTER},

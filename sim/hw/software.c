@@ -18,12 +18,17 @@
   { .value = (v), .status = LS_FACT_ASSUMED, .source = (s) }
 #define GAP "queued kernels of one stream start about 1 us apart"
 #define LAUNCH "4-6 us in the driver (susun-blog.com pegainfer 3) and the framework's dispatch"
-#define EAGER_EXPERTS                                                                          \
-  "train_nvidia_nemo_mbridge.csv, rows mbridge-25.11-582 and mbridge-26.02-529 (Qwen3 30B in " \
-  "MXFP8 on B200, one sample per micro-batch, 16 experts a rank; no graphs, and those of the " \
-  "router alone): steps that "                                                                 \
-  "the host bounds, within 1 %; vTrain's rows of Megatron-DeepSpeed, too, have 43 us where "   \
-  "forward and backward count alike"
+#define EAGER_EXPERTS                                                                            \
+  "train_nvidia_nemo_mbridge.csv, rows mbridge-25.11-582 and mbridge-26.02-529 (Qwen3 30B in "   \
+  "MXFP8 on B200, one sample per micro-batch, 16 experts a rank; no graphs, and those of the "   \
+  "router alone): host-bound, within 1 %; vTrain's rows of Megatron-DeepSpeed, too, have 43 us " \
+  "where forward and backward count alike"
+/* 18.3, 19.5, 19.0 and 19.8 ms for each pair of virtual stages of 1, 2, 2.9 and 2.9 layers, with two, one, one and one sample. A
+ * fifth, of pull request 1760 in MXFP8 (20.1 s with pairs, 16.9 without), comes out at 19.8 s with the 6 layers of @767255d. */
+#define PAIRS                                                                         \
+  "mbridge-25.11-593, mbridge-26.02-530, mbridge-26.02-538, mbridge-26.02.01-453 of " \
+  "train_nvidia_nemo_mbridge.csv (Qwen3 in 8 bits, all-to-alls overlapped without graphs)"
+#define PAIRS_WIDE "Megatron-Bridge pull request 1760: Qwen3 235B in bf16, 17.2 and 16.0 s"
 /* The same page compares runs with and without it: 91.0 and 97.2 TFLOP/s on 80 GPUs (0.04 ms for each launch), 90.3 and 90.3
  * on 160; the dispatch alone is 43 us in vTrain's rows of the same code, both passes alike. The rest is what 8 hosts wait for
  * each other. */
@@ -309,6 +314,8 @@ static const LsSoftware generations[] = {
      .gap_s = ASSUMED (1.0e-6, GAP),
      .host_launch_s = FITTED (39e-6, EAGER_EXPERTS),
      .host_step_s = ASSUMED (5e-3, STEP),
+     .host_pair_s = FITTED (10e-3, PAIRS_WIDE),
+     .host_pair_8_s = FITTED (19.2e-3, PAIRS),
      .attention = LS_ATTENTION_FLASH3,
      .fused_bias_gelu = TRUE,
      .fused_dropout_add = TRUE,
@@ -655,6 +662,10 @@ gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact) {
     ls_fact_list_add_sourced (&list, "host_backward_launch", LS_DIMENSION_TIME,
                               &software->host_backward_launch_s);
   ls_fact_list_add_sourced (&list, "host_step", LS_DIMENSION_TIME, &software->host_step_s);
+  if (software->host_pair_s.value > 0) {
+    ls_fact_list_add_sourced (&list, "host_pair", LS_DIMENSION_TIME, &software->host_pair_s);
+    ls_fact_list_add_sourced (&list, "host_pair_8", LS_DIMENSION_TIME, &software->host_pair_8_s);
+  }
   if (software->zero_per_matrix)
     ls_fact_list_add_sourced (&list, "zero_piece", LS_DIMENSION_TIME, &software->zero_piece_s);
   ls_fact_list_add_text (&list, "attention", ls_attention_name (software->attention), status,

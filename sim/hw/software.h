@@ -54,7 +54,10 @@ typedef struct {
   /* What-if: fixed times of the host are divided by it; 0: 1 */
   double speedup;
   LsSourced host_step_s; /* host time per step outside launches: data loader, logging, schedulers */
-  LsAttention attention; /* best kernel it uses where the device has it, else fused softmax */
+  /* Host time of a forward and a backward that run as one block (train/program/pair_program.h), beyond launches, with
+   * products in 16 bits and in fewer. It does not apply to replayed launches. */
+  LsSourced host_pair_s, host_pair_8_s;
+  LsAttention attention;      /* best kernel it uses where the device has it, else fused softmax */
   gboolean fused_bias_gelu;   /* bias + activation in one pass */
   gboolean fused_dropout_add; /* bias + dropout + residual in one pass */
   /* Biases that no pass beside them takes up (queries', keys' and values') are added in a pass of their own: before

@@ -143,9 +143,10 @@ static const LsSoftware *scaled_software (LsWhatIf *w, const LsSoftware *row) {
   if (software != NULL)
     return software;
   software = g_memdup2 (row, sizeof *row);
-  LsSourced *times[] = {&software->gap_s, &software->host_launch_s,
-                        &software->host_backward_launch_s, &software->host_step_s,
-                        &software->zero_piece_s};
+  LsSourced *times[] = {
+      &software->gap_s,       &software->host_launch_s, &software->host_backward_launch_s,
+      &software->host_step_s, &software->host_pair_s,   &software->host_pair_8_s,
+      &software->zero_piece_s};
   for (guint i = 0; i < G_N_ELEMENTS (times); i++)
     times[i]->value /= w->speedup[LS_KNOB_SOFTWARE];
   software->speedup = (row->speedup > 0 ? row->speedup : 1) * w->speedup[LS_KNOB_SOFTWARE];

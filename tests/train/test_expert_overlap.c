@@ -21,6 +21,7 @@ static void set_pairs (LsWorkload *workload, LsScheduleKind kind, gboolean overl
 }
 
 static gint64 order_ps, order_sms; /* of the kernel that orders rows with each all-to-all */
+static const LsSoftware *software; /* NULL: the harness's */
 
 /* Two replicas that are each other's expert ranks; an all-to-all takes `exchange_ps`, messages between stages
  * nothing. */
@@ -43,6 +44,8 @@ static Outcome run_with (LsScheduleKind kind, guint p, gint64 m, gint64 exchange
   workload->model->kind = LS_MODEL_TRANSFORMER; /* of which the harness asks for experts alone */
   workload->model->transformer.experts.count = 2;
   workload->steps = 1;
+  if (software != NULL)
+    workload->software = software;
   g_autoptr (TestRun) run = test_run (workload, &layer, &net);
   for (guint device = 0; device < p; device++)
     outcome.exposed_ps[device] =
@@ -129,6 +132,31 @@ START_TEST (steady_steps_shorten_by_what_is_hidden)
 }
 END_TEST
 
+START_TEST (host_takes_its_time_for_each_pair)
+/* C for each pair, in bf16 that of 16 bits: a steady step shortens by 4 c L - C for each, and by 4 c L where launches are
+ * replayed. */
+{
+  const gint64 c = 700, more = 4, host_ps = 500;
+  LsSoftware slow = *ls_software_find ("generic", NULL);
+
+  slow.gap_s.value = slow.host_launch_s.value = slow.host_step_s.value = 0;
+  slow.host_pair_s.value = 1e-12 * (double) host_ps;
+  slow.host_pair_8_s.value = 1;
+  software = &slow;
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    for (guint replayed = 0; replayed < 2; replayed++) {
+      const gint64 m = cases[i].m, lost_ps = replayed > 0 ? 0 : host_ps;
+      const gint64 pairs = count (cases[i].kind, cases[i].p, m + more, 0).pairs -
+                           count (cases[i].kind, cases[i].p, m, 0).pairs;
+
+      slow.cuda_graphs = replayed > 0;
+      ck_assert_int_eq (saved_ps (i, m + more, c) - saved_ps (i, m, c),
+                        (4 * c * LAYERS - lost_ps) * pairs);
+    }
+  software = NULL;
+}
+END_TEST
+
 START_TEST (rows_are_ordered_beside_compute)
 /* The dispatcher's kernels, o each, travel with its all-to-alls (Megatron-Core's pairs run HybridEP's permutations in the
  * stream of its messages): a pair is shorter by 4 (c + o) L where they hold no SM, and by 4 (c + o / 2) L where they hold
@@ -183,7 +211,9 @@ END_TEST
 int main (void) {
   const TTest *const tests[] = {pairs_hide_all_that_is_shorter_than_compute,
                                 steady_steps_shorten_by_what_is_hidden,
-                                rows_are_ordered_beside_compute, longer_messages_are_the_bound,
+                                host_takes_its_time_for_each_pair,
+                                rows_are_ordered_beside_compute,
+                                longer_messages_are_the_bound,
                                 nothing_changes_without_experts};
 
   return test_main ("expert_overlap", tests, G_N_ELEMENTS (tests));

@@ -266,6 +266,7 @@ static LsMark one_block (Writer *w, const LsAction *action, LsLabel microbatch, 
   builder->script = NULL;
   ls_reduce_end_section (builder);
   ls_pair_write (builder, forwards, microbatch, backwards, other);
+  ls_launch_pair (builder);
   LsMark done = ls_builder_point (builder, "pair_done");
   if (own->from == NOBODY)
     ls_input_consumed (builder, done);

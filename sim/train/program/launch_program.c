@@ -192,6 +192,16 @@ void ls_launch_end_step (LsBuilder *builder) {
     synchronize (builder, ls_builder_last (builder));
 }
 
+void ls_launch_pair (LsBuilder *builder) {
+  const LsWorkload *workload = builder->spec->workload;
+  const LsSoftware *software = workload->software;
+  const LsSourced *time =
+      workload->precision.narrow.used ? &software->host_pair_8_s : &software->host_pair_s;
+
+  if (!software->cuda_graphs && time->value > 0)
+    ls_builder_delay (builder, "host_pair", ls_time_ps_from_s_checked (time->value), LS_PART_OTHER);
+}
+
 static void put (LsBuilder *builder, const char *name, gint64 delay_ps, gint64 host_ps) {
   const LsLayerItem item = {.name = name, .delay_ps = delay_ps, .host_ps = host_ps};
 

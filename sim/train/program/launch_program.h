@@ -23,12 +23,16 @@
  *             source: Megatron-Core, transformer/moe/token_dispatcher.py @bed33f8, _maybe_dtoh_and_synchronize;
  *             Megatron-Bridge, perf_recipes/qwen/gb300/qwen3_moe.py @007282e: "the legacy grouped MLP path syncs
  *             tokens_per_expert to the host every layer, which serializes the CPU behind the GPU".
+ *             A pair of a forward and a backward takes the host a time of its own (software host_pair): the device waits for it
+ *             behind each pair. Which of Megatron-Core's work it is (a plan of the chunk's layers is made anew, of nodes that
+ *             autograd runs one by one) is not known; it does not depend on how many layers there are.
+ *             source: Megatron-LM pull request 2184 ("EP Overlap brings extra cpu overhead"); Megatron-Bridge pull request 1760.
  *             Parts of a layer that are graphs (software.layer_graphs) are one launch a list.
  * Invariants: nothing is added when a launch costs nothing, or launches are replayed from graphs; lists without collectives
  *             never take longer with a stream of the host than with gaps.
  * Left out:   order inside a list; the depth of the queue of launches (1,024); launches of the optimizer and of messages;
- *             a wait in backward lists (their counts are on the host by then); pairs of a forward and a backward, whose
- *             exchanges the other's kernels fill.
+ *             a wait in backward lists (their counts are on the host by then) and in pairs of a forward and a backward,
+ *             whose exchanges the other's kernels fill.
  */
 #pragma once
 
@@ -46,6 +50,8 @@ typedef enum { LS_LAUNCH_FORWARD, LS_LAUNCH_AGAIN, LS_LAUNCH_BACKWARD } LsLaunch
 gboolean ls_launch_needs_clock (const LsBuilder *builder);
 /* A message has come that `point` waits for. */
 void ls_launch_message (LsBuilder *builder, LsMark point);
+/* Behind a forward and a backward in one block. */
+void ls_launch_pair (LsBuilder *builder);
 /* Behind the last operation of a step. */
 void ls_launch_end_step (LsBuilder *builder);
 /* Writes what is added behind the first `n` of a list. A forward list has the host's wait, if its layer has. */
