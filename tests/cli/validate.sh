@@ -409,6 +409,8 @@ whole,Qwen3_30B_a3B,GB300 NVL72,8,4,48,2048,32,4096,1,1,8,,512,8,Megatron-Bridge
 parts,Qwen3_30B_a3B,GB300 NVL72,8,4,48,2048,32,4096,1,1,8,,512,8,Megatron-Bridge/NeMo 26.04.01,mxfp8,8.26
 older,GPT OSS 120B,GB300 NVL72,64,4,36,2880,64,8192,1,1,64,,1280,2,Megatron-Bridge/NeMo 25.11,bf16,8.9
 wide,GPT OSS 120B,GB300 NVL72,64,4,36,2880,64,4096,1,1,64,,1280,4,Megatron-Bridge/NeMo 26.06,bf16,4.2
+fused,GPT OSS 120B,GB200 NVL72,64,4,36,2880,64,4096,1,1,64,,1280,4,Megatron-Bridge/NeMo 26.02.01,bf16,5.7
+later,GPT OSS 120B,GB200 NVL72,64,4,36,2880,64,4096,1,1,64,,1280,4,Megatron-Bridge/NeMo 26.04.01,bf16,5
 plain,GPT OSS 120B,B300-SXM,64,8,36,2880,64,4096,1,1,8,,1280,4,Megatron-Bridge/NeMo 26.06,mxfp8,4.4
 pairs,Qwen3_235B_a22B,B300-SXM,256,8,94,4096,64,4096,1,8,8,4,8192,1,Megatron-Bridge/NeMo 26.02,mxfp8,48
 sent_once,Qwen3_235B_a22B,B300-SXM,256,8,94,4096,64,4096,1,8,8,,8192,2,Megatron-Bridge/NeMo 26.04,mxfp8,26
@@ -437,6 +439,10 @@ says out "expert_dispatch: fused}"
 says out "layer_graphs: router, attention: flash-4}"
 run 0 validate recipes.csv --row older --scenario
 ! grep -q "flash-4" out || fail "25.11 has the attention kernels of 26.02: $(cat out)"
+run 0 validate recipes.csv --row fused --scenario
+says out "expert_dispatch: fused, expert_overlap: true"
+run 0 validate recipes.csv --row later --scenario
+says out "expert_dispatch: all-to-all, expert_overlap: true"
 run 0 validate recipes.csv --row plain --scenario
 says out "layer_graphs: attention, attention: flash-4}"
 says out "expert_dispatch: fused}"
