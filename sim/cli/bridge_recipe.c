@@ -39,6 +39,8 @@ typedef struct {
  * qkv_up_proj_and_rope_apply). */
 #define NORMS_ACTIVATION "norm1, norm2, clamp, swiglu"
 #define LATENT_UP "q_norm, kv_norm, q_up, kv_up, rotary, join_heads"
+/* And mlp: the dense layers' (transformer_layer.py; their activation, which has the name of the experts', aside). */
+#define DENSE "mlp_up, mlp_down"
 
 static const Row rows[] = {
     /* qwen3_workload_base_configs.py @f29a269 and @01b2977; perf_recipes/qwen @04f0135 (whole iterations: release notes
@@ -60,6 +62,8 @@ static const Row rows[] = {
     {"qwen3-235b-a22b", "gb300 gb200", NULL, 0, 0, HYBRID},
     {"qwen3-235b-a22b", "b300", NULL, 0, 260400, ALL_TO_ALL_OVERLAP},
     {"qwen3-235b-a22b", "h100", NULL, 0, 0, ALL_TO_ALL_OVERLAP},
+    /* Pairs until pull request 1760 of December 2025 (configs/qwen3/workload_base_configs.py @767255d). */
+    {"qwen3-235b-a22b", "b200", NULL, 0, 260200, ALL_TO_ALL_OVERLAP},
     /* With two samples per micro-batch and without virtual stages, as the tables of 26.04 and later print. */
     {"qwen3-235b-a22b", "b300", NULL, 260400, 0, HYBRID},
     {"qwen3-235b-a22b", NULL, NULL, 0, 0, ALL_TO_ALL},
@@ -125,6 +129,19 @@ static const Row rows[] = {
      {.dispatch = "fused", .graphs = TRUE, .again = LATENT_UP, .fused = TRUE}},
     {"deepseek-v3",
      "gb200",
+     "bf16",
+     260200,
+     0,
+     {.dispatch = "fused", .parts = "attention", .again = LATENT_UP}},
+    /* Pull request 3031 of 30 March 2026, measured in 26.04's container. */
+    {"deepseek-v3",
+     "gb200",
+     NULL,
+     260400,
+     0,
+     {.dispatch = "fused", .parts = "attention", .again = DENSE}},
+    {"deepseek-v3",
+     "gb200",
      NULL,
      260200,
      0,
@@ -137,6 +154,7 @@ static const Row rows[] = {
      260401,
      0,
      {.dispatch = "fused", .parts = "attention", .again = LATENT_UP}},
+    {"deepseek-v3", "h100", NULL, 260200, 0, {.dispatch = "fused", .again = LATENT_UP ", " DENSE}},
     {"deepseek-v3", NULL, NULL, 260200, 0, {.dispatch = "fused", .again = LATENT_UP}},
     /* workload_base_configs.py @d19cb73, of 25.11, one for all formats. */
     {"deepseek-v3", "gb300", NULL, 0, 0, HYBRID_ATTENTION},
@@ -147,6 +165,12 @@ static const Row rows[] = {
      0,
      {.dispatch = "fused", .parts = "router", .again = LATENT_UP}},
     {"deepseek-v3", "b200", NULL, 0, 0, {.dispatch = "all-to-all", .again = LATENT_UP}},
+    {"deepseek-v3",
+     "h100",
+     NULL,
+     0,
+     0,
+     {.dispatch = "fused", .overlap = TRUE, .again = LATENT_UP ", " DENSE}},
     {"deepseek-v3", NULL, NULL, 0, 0, HYBRID},
     /* kimi_workload_base_configs.py @7a6f3ba and @013180a: whole iterations go with one sample per micro-batch, which
      * no release up to 26.06 prints. */

@@ -414,7 +414,10 @@ later,GPT OSS 120B,GB200 NVL72,64,4,36,2880,64,4096,1,1,64,,1280,4,Megatron-Brid
 plain,GPT OSS 120B,B300-SXM,64,8,36,2880,64,4096,1,1,8,,1280,4,Megatron-Bridge/NeMo 26.06,mxfp8,4.4
 pairs,Qwen3_235B_a22B,B300-SXM,256,8,94,4096,64,4096,1,8,8,4,8192,1,Megatron-Bridge/NeMo 26.02,mxfp8,48
 sent_once,Qwen3_235B_a22B,B300-SXM,256,8,94,4096,64,4096,1,8,8,,8192,2,Megatron-Bridge/NeMo 26.04,mxfp8,26
-again,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,4,64,4,4096,1,Megatron-Bridge/NeMo 26.04,mxfp8,16
+again,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,4,64,4,4096,1,Megatron-Bridge/NeMo 26.02.01,mxfp8,16
+dense,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,4,64,4,4096,1,Megatron-Bridge/NeMo 26.04,mxfp8,16
+hopper,DeepSeekV3,H100-SXM-80GB,1024,8,61,7168,128,4096,2,8,64,4,8192,1,Megatron-Bridge/NeMo 25.11,fp8,36
+sparse,Qwen3_235B_a22B,B200-SXM,64,8,94,4096,64,4096,1,8,8,2,1024,1,Megatron-Bridge/NeMo 25.11,mxfp8,20
 first,DeepSeekV3,GB300 NVL72,256,4,61,7168,128,4096,1,2,32,4,4096,1,Megatron-Bridge/NeMo 25.11,bf16,17
 second,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,4,64,4,4096,1,Megatron-Bridge/NeMo 25.11,bf16,21
 other,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,8,32,,4096,1,Megatron-LM 2025,bf16,16
@@ -453,6 +456,13 @@ says out "expert_dispatch: fused, layers"
 run 0 validate recipes.csv --row again --scenario
 says out "layer_graphs: attention, attention: flash-4}"
 says out "operations: [q_norm, kv_norm, q_up, kv_up, rotary, join_heads]"
+run 0 validate recipes.csv --row dense --scenario
+says out "operations: [mlp_up, mlp_down]"
+run 0 validate recipes.csv --row hopper --scenario
+says out "expert_dispatch: fused, expert_overlap: true"
+says out "operations: [q_norm, kv_norm, q_up, kv_up, rotary, join_heads, mlp_up, mlp_down]"
+run 0 validate recipes.csv --row sparse --scenario
+says out "expert_dispatch: all-to-all, expert_overlap: true"
 run 0 validate recipes.csv --row wide --scenario
 says out "expert_dispatch: all-to-all}"
 run 0 validate recipes.csv --row other --scenario
