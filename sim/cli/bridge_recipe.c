@@ -29,6 +29,13 @@ typedef struct {
  * GPT-OSS @3564acf. */
 #define WHOLE \
   { .dispatch = "fused", .overlap = TRUE, .graphs = TRUE, .fused = TRUE, .attention = TRUE }
+/* And logits, by deepseek_llm_pretrain.py (fp8_output_proj of mxfp8), perf_recipes/deepseek/gb300 and those of GPT-OSS,
+ * _apply_gpt_oss_120b_full_iter_fp8mx_configs. */
+#define WHOLE_LOGITS                                                                        \
+  {                                                                                         \
+    .dispatch = "fused", .overlap = TRUE, .graphs = TRUE, .fused = TRUE, .attention = TRUE, \
+    .logits = TRUE                                                                          \
+  }
 #define WHOLE_VIRTUAL                                                                       \
   {                                                                                         \
     .dispatch = "fused", .overlap = TRUE, .graphs = TRUE, .fused = TRUE, .attention = TRUE, \
@@ -68,7 +75,7 @@ static const Row rows[] = {
     {"qwen3-235b-a22b", "b300", NULL, 260400, 0, HYBRID},
     {"qwen3-235b-a22b", NULL, NULL, 0, 0, ALL_TO_ALL},
     /* gpt_oss_workload_base_configs.py @1e7adfa and @07eea52. */
-    {"gpt-oss-120b", "gb300 gb200", "mxfp8", 260600, 0, WHOLE},
+    {"gpt-oss-120b", "gb300 gb200", "mxfp8", 260600, 0, WHOLE_LOGITS},
     /* In 8 bits too by perf_recipes/gpt_oss/b300 @3564acf and @a6737a3; @07eea52 had pairs, fused scaling and attention in 8
      * bits, with whole iterations commented out. */
     {"gpt-oss-120b", "b300", NULL, 260201, 0, HYBRID_ATTENTION},
@@ -95,13 +102,18 @@ static const Row rows[] = {
     {"gpt-oss-120b", NULL, NULL, 0, 0, ALL_TO_ALL},
     /* deepseek_workload_base_configs.py @f0e2c37 and @0426418; on GB200 attention stays in 16 bits there and in
      * perf_recipes/deepseek/gb200 @267f756. */
-    {"deepseek-v3", "gb300", "mxfp8", 260600, 0, WHOLE},
+    {"deepseek-v3", "gb300", "mxfp8", 260600, 0, WHOLE_LOGITS},
     {"deepseek-v3",
      "gb200",
      "mxfp8",
      260600,
      0,
-     {.dispatch = "fused", .overlap = TRUE, .graphs = TRUE, .again = LATENT_UP, .fused = TRUE}},
+     {.dispatch = "fused",
+      .overlap = TRUE,
+      .graphs = TRUE,
+      .again = LATENT_UP,
+      .fused = TRUE,
+      .logits = TRUE}},
     /* Pull requests 4458 (B300, two virtual stages) and 4666 (in 4 bits neither pairs nor attention in 8). */
     {"deepseek-v3",
      "b300",
@@ -114,6 +126,7 @@ static const Row rows[] = {
       .again = LATENT_UP,
       .fused = TRUE,
       .attention = TRUE,
+      .logits = TRUE,
       .interleaved = TRUE}},
     {"deepseek-v3",
      "gb300",

@@ -7,7 +7,7 @@
  *             src/megatron/bridge/perf_recipes/MODEL/GPU; the row says at which commits. Which release first had a
  *             recipe follows from the micro-batches, stages and expert ranks that the result tables print with it; where
  *             they do not tell, the row says so.
- * Left out:   recompute of moe_act beside shared experts, of mlp; releases before 26.02, whose recipes and printed layouts
+ * Left out:   recompute of moe_act beside shared experts; releases before 26.02, whose recipes and printed layouts
  *             do not agree.
  */
 #pragma once
@@ -25,6 +25,7 @@ typedef struct {
   const char *again;    /* operations that run again, between commas: recompute_modules */
   gboolean fused;       /* as workload.precision.fused_scaling: cutedsl_fused_grouped_mlp */
   gboolean attention;   /* multiplies in 8 bits: fp8_dot_product_attention */
+  gboolean logits;      /* so do they: fp8_output_proj */
   gboolean interleaved; /* only of rows that state virtual stages */
 } LsBridgeRecipe;
 

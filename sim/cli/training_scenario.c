@@ -159,7 +159,7 @@ static void append_model (GString *yaml, const LsTrainingRow *row) {
   append_lora (yaml, row);
 }
 
-/* What else is narrow: attention, and what is stored beside adapters. */
+/* What else is narrow: attention, logits, and what is stored beside adapters. */
 static char *others_of (const LsTrainingRow *row) {
   const LsBridgeRecipe *recipe = ls_bridge_recipe (row);
   const gboolean attends = row->narrow_attention || (recipe != NULL && recipe->attention);
@@ -167,7 +167,9 @@ static char *others_of (const LsTrainingRow *row) {
                           g_str_equal (row->compute_format, "fp8")) ||
                          (recipe != NULL && recipe->fused);
 
-  return g_strconcat (attends ? ", attention: fp8" : "", fused ? ", fused_scaling: true" : "",
+  return g_strconcat (attends ? ", attention: fp8" : "",
+                      recipe != NULL && recipe->logits ? ", logits: compute" : "",
+                      fused ? ", fused_scaling: true" : "",
                       row->lora_rank > 0 && row->narrow_weights ? ", frozen: compute" : "",
                       row->narrow_activation ? ", activation_input: fp8_e4m3" : "", NULL);
 }

@@ -414,6 +414,7 @@ later,GPT OSS 120B,GB200 NVL72,64,4,36,2880,64,4096,1,1,64,,1280,4,Megatron-Brid
 plain,GPT OSS 120B,B300-SXM,64,8,36,2880,64,4096,1,1,8,,1280,4,Megatron-Bridge/NeMo 26.06,mxfp8,4.4
 pairs,Qwen3_235B_a22B,B300-SXM,256,8,94,4096,64,4096,1,8,8,4,8192,1,Megatron-Bridge/NeMo 26.02,mxfp8,48
 sent_once,Qwen3_235B_a22B,B300-SXM,256,8,94,4096,64,4096,1,8,8,,8192,2,Megatron-Bridge/NeMo 26.04,mxfp8,26
+narrow,DeepSeekV3,GB300 NVL72,256,4,61,7168,128,4096,1,2,32,8,4096,1,Megatron-Bridge/NeMo 26.06,mxfp8,10
 again,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,4,64,4,4096,1,Megatron-Bridge/NeMo 26.02.01,mxfp8,16
 dense,DeepSeekV3,GB200 NVL72,256,4,61,7168,128,4096,1,4,64,4,4096,1,Megatron-Bridge/NeMo 26.04,mxfp8,16
 hopper,DeepSeekV3,H100-SXM-80GB,1024,8,61,7168,128,4096,2,8,64,4,8192,1,Megatron-Bridge/NeMo 25.11,fp8,36
@@ -436,6 +437,9 @@ run 0 validate recipes.csv --row whole --scenario
 says out "expert_dispatch: fused, expert_overlap: true"
 says out "cuda_graphs: true"
 says out "attention: fp8"
+! grep -q "logits" out || fail "Qwen's logits stay in 16 bits: $(cat out)"
+run 0 validate recipes.csv --row narrow --scenario
+says out "attention: fp8, logits: compute, fused_scaling: true"
 run 0 validate recipes.csv --row parts --scenario
 says out "expert_dispatch: fused}"
 ! grep -q "cuda_graphs\|attention: fp8" out || fail "26.04.01 runs as 26.06: $(cat out)"

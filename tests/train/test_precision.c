@@ -236,6 +236,13 @@ static gint64 scaled_bytes (const LsLayerOp *ops, guint n, const char *name) {
   return bytes;
 }
 
+static double logits_ps (const LsLayerPlan *plan) {
+  for (guint i = 0; i < plan->n_forward; i++)
+    if (strcmp (plan->forward[i].name, "logits") == 0)
+      return (double) plan->forward[i].cost.alone_ps;
+  ck_abort_msg ("no logits");
+}
+
 /* A GPT block has linear maps of inputs h, h, h, 4h and outputs 3h, h, 4h, h: per token 7 h inputs and 9 h
  * gradients are scaled. On H100 both passes need a copy (4 bytes each with delayed scaling), on B200 one does
  * for both (3 bytes); A100 scales nothing. Weights: 12 h^2 in 1 byte, twice, once; gathered ones (stage 3) are
@@ -478,6 +485,31 @@ START_TEST (attention_stays_wide_without_a_kernel) {
 }
 END_TEST
 
+/* Logits in 8 bits: h inputs and V gradients per token are scaled as those of blocks are (2 + 1 bytes on a B200), h inputs are
+ * kept in 1 byte instead of 2, and the three products take 8 bits' rate; an A100 has none. */
+START_TEST (logits_in_8_bits_are_a_linear_map_of_a_block) {
+  static const char *const gpus[] = {"b200", "a100"};
+
+  for (guint i = 0; i < G_N_ELEMENTS (gpus); i++) {
+    g_autoptr (LsWorkload) wide = workload_of ("fp8", 0, 1), narrow = workload_of ("fp8", 0, 1);
+    narrow->precision.narrow_logits = TRUE;
+    g_autoptr (LsStage) all = ls_stage_new (wide, 0, gpu (gpus[i]));
+    g_autoptr (LsStage) eight = ls_stage_new (narrow, 0, gpu (gpus[i]));
+    const LsLayerPlan *before = all->runs[all->n_runs - 1].plan;
+    const LsLayerPlan *plan = eight->runs[eight->n_runs - 1].plan;
+    const gint64 on = i == 0 ? 1 : 0;
+
+    ck_assert_int_eq (scaled_bytes (plan->forward, plan->n_forward, "scale_input"),
+                      on * 3 * (gint64) S * H);
+    ck_assert_int_eq (scaled_bytes (plan->backward, plan->n_backward, "scale_gradient"),
+                      on * 3 * (gint64) S * wide->vocab);
+    ck_assert_int_eq (ls_layer_plan_saved_bytes (before) - ls_layer_plan_saved_bytes (plan),
+                      on * (gint64) S * H);
+    ck_assert ((logits_ps (plan) < 0.6 * logits_ps (before)) == (on == 1));
+  }
+}
+END_TEST
+
 /* Llama 2 7B (h = 4096, f = 11008) with the operation fuser: of the inputs only those of qkv and the projection are scaled by
  * themselves, of the gradients not the 2 f of the map up; the norm before the MLP writes c bytes instead of 2, the activation
  * (two reads, one write of f) and its gradient (three reads, two writes) too, c copies: H100 two, B200 one. With current
@@ -682,6 +714,7 @@ int main (void) {
   tcase_add_test (tests, only_linear_maps_are_gathered_narrow);
   tcase_add_test (tests, attention_in_8_bits_moves_these_bytes);
   tcase_add_test (tests, attention_stays_wide_without_a_kernel);
+  tcase_add_test (tests, logits_in_8_bits_are_a_linear_map_of_a_block);
   tcase_add_test (tests, heads_are_exchanged_in_8_bits);
   tcase_add_test (tests, fused_passes_write_what_products_read);
   tcase_add_test (tests, a_compiler_scales_what_it_writes);

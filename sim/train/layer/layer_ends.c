@@ -9,6 +9,7 @@
  *             norm and matrix, and of the logits what hw/software.h says (LsLossKeeps). The gradient of
  *             the output matrix needs those of logits and input, the input as gathered, and a
  *             placeholder where the software makes one.
+ *             Its products are in the activations' format, or narrow as those of blocks (narrow_logits).
  * Left out:   what a data loader keeps on the device (labels, masks): some bytes per token.
  */
 #include "train/layer/layer_builder.h"
@@ -186,6 +187,7 @@ static void head_backward (LsLayerBuilder *b, const LsTransformer *t, gint64 voc
       ls_kernel_cross_entropy (&b->device, b->tokens, vocab, b->format, kernel, LS_PASS_BACKWARD));
 
   op->workspace_bytes = loss_gradient_bytes (b, t, vocab);
+  ls_layer_scale_gradient (b, b->tokens * vocab);
   if (b->sequence_parallel && !b->frozen) {
     op = ls_layer_add_collective (b, "gather_logits_input", LS_COLLECTIVE_ALL_GATHER, wide);
     if (op != NULL) {
@@ -268,6 +270,10 @@ LsLayerPlan *ls_layer_head_new (const LsWorkload *workload, const LsAccelerator 
   b.plan->is_root = workload->software->root_stays_gathered;
   if (t->patch > 0)
     return classes (&b, t, vocab);
+  if (workload->precision.narrow_logits) {
+    ls_layer_builder_narrow (&b);
+    b.maps = FALSE; /* adapters stand beside blocks' alone */
+  }
   head_forward (&b, t, vocab);
   ls_layer_builder_side (&b, LS_SIDE_BACKWARD);
   head_backward (&b, t, vocab);

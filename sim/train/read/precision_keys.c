@@ -12,6 +12,7 @@ static const char *const storage_formats[] = {"fp32", "fp16", "bf16", "fp8_e4m3"
 static const char *const parameter_formats[] = {"fp32", "fp16", "bf16", "compute", NULL};
 static const char *const narrow_formats[] = {"fp8_e4m3", "fp8_e5m2", NULL};
 static const char *const attention_formats[] = {"compute", "fp8", NULL};
+static const char *const logits_formats[] = {"activations", "compute", NULL};
 static const char *const frozen_formats[] = {"fp32",  "fp16",  "bf16",    "fp8_e4m3",
                                              "mxfp8", "nvfp4", "compute", NULL};
 static const char *const storage_or_none[] = {"fp32", "fp16", "bf16", "none", NULL};
@@ -75,6 +76,14 @@ const LsConfigKey ls_precision_keys[] = {
      .meaning = "format in which attention multiplies: compute (that of activations), or fp8: "
                 "queries, keys and values in e4m3, gradients in e5m2, scaled as the operands of "
                 "linear maps are, and so kept for the backward pass"},
+    {.path = W "precision.logits",
+     .type = LS_CONFIG_WORD,
+     .choices = logits_formats,
+     .default_text = "activations",
+     .source = "Megatron-Core's fp8_output_proj, which is off",
+     .when = "only with a precision.compute of 8 or 4 bits and transformers",
+     .meaning = "format in which the last linear map, to the vocabulary, multiplies: that of "
+                "activations, or compute: as linear maps of blocks, operands scaled as theirs"},
     {.path = W "precision.scaling",
      .type = LS_CONFIG_WORD,
      .choices = fp8_recipes,

@@ -39,6 +39,7 @@ static void read_narrow (LsWorkloadReader *r, LsPrecision *p) {
 
   if (!narrow->used) {
     ls_reader_no_effect (r, W "precision.attention", only);
+    ls_reader_no_effect (r, W "precision.logits", only);
     ls_reader_no_effect (r, W "precision.fused_scaling", only);
     ls_reader_no_effect (r, W "precision.activations", only);
     ls_reader_no_effect (r, W "precision.scaling", only);
@@ -51,6 +52,7 @@ static void read_narrow (LsWorkloadReader *r, LsPrecision *p) {
   if (narrow->fused && !ls_precision_scales_as_written (p, narrow->forward))
     ls_reader_no_effect (r, W "precision.fused_scaling",
                          "these scales are not known before the values");
+  p->narrow_logits = ls_config_is_word (r->config, W "precision.logits", "compute");
   p->narrow_attention = ls_config_is_word (r->config, W "precision.attention", "fp8");
   if (blocks)
     ls_reader_no_effect (r, W "precision.scaling", "mxfp8 and nvfp4 scale by block");

@@ -3,7 +3,7 @@
  * Model:      activations, gathered parameters and everything but the linear maps of a block are in
  *             `compute`. With 8-bit or 4-bit products (`narrow.used`) the linear maps of blocks read
  *             their operands in narrow.forward (inputs, weights) and narrow.gradient (gradients of
- *             outputs); each operand is scaled into that format by a kernel first. Logits, attention,
+ *             outputs); each operand is scaled into that format by a kernel first. Logits (but see narrow_logits), attention,
  *             norms and the loss stay in `compute`, as Transformer Engine's default recipes leave them.
  *             A device without such matrix units multiplies in `compute` and scales nothing.
  * Bytes that a scaling kernel moves, per element of an operand, with i bytes in `compute`, q bytes in
@@ -87,6 +87,8 @@ typedef struct {
   LsFormat gradients;  /* accumulated gradients */
   LsFormat master;     /* the optimizer's own copy of the parameters, beside `parameters` */
   gboolean master_used;
+  /* Their products too read narrow operands: Megatron-Core's fp8_output_proj. */
+  gboolean narrow_logits;
   gboolean narrow_attention; /* queries, keys, values and their gradients in 8 bits */
   LsFormat activation_input; /* that the MLP's activation keeps for its backward pass, */
   /* Made and read by passes of their own; else as the activations */
