@@ -272,6 +272,7 @@ static gboolean read_published (const Reader *reader, LsTrainingRow *out, GError
     return skip (error, "the capacity factor is not stated");
   out->gated = experts || t->gated;
   out->llama = experts || t->rms_norm;
+  out->biases = t->biases;
   out->hidden = t->hidden;
   out->heads = t->heads;
   out->kv_heads = t->kv_heads;
@@ -379,7 +380,11 @@ static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **e
     return FALSE;
   out->tied =
       *text (reader, "tied_embeddings") ? says (reader, "tied_embeddings", "yes") : !out->llama;
-  out->learned_positions = !out->llama;
+  /* Nemotron 3 and 4: rotary positions and no biases beside layer norm. source: NVIDIA/NeMo
+   * nemo/collections/llm/gpt/model/nemotron.py @0037ec8. Their squared ReLU moves what GELU does: one fused pass. */
+  const gboolean nemotron = says (reader, "model", "nemotron") && !out->llama;
+  out->learned_positions = !out->llama && !nemotron;
+  out->biases = !out->llama && !nemotron;
   read_lora (reader, out);
   /* Megatron's GPT runs train with dropout 0.1; llm-foundry's benchmarks and Llama without. */
   out->dropout = !out->llama && of_megatron (reader);
@@ -462,6 +467,19 @@ static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **
   return TRUE;
 }
 
+/* NVIDIA's performance recipes of NeMo 24.09 to 25.07 for dense models run no layer again, and under FSDP keep what does not fit
+ * in the memory of Grace (405B in 8 bits: 95 of 126 layers), whose copies run beside compute and are left out here; the 70B in
+ * bf16 under FSDP is the exception. Their sequences end at 8k but for adapters. source: NVIDIA/NeMo
+ * scripts/performance/recommended_model_configs/model_configs_{gb200 @06c0e70,h100 @000e8c1}.csv: recompute_layers,
+ * activation_offload_layers. */
+static gboolean keeps_all (const Reader *reader, const LsTrainingRow *row) {
+  return says (reader, framework (reader), "nemo") &&
+         !says (reader, framework (reader), "bridge") && !says (reader, "model", "mlperf") &&
+         !g_str_equal (row->software->name, "nemo-2024") && !ls_training_row_has_experts (row) &&
+         row->seq <= 8192 &&
+         (row->zero_stage < 3 || strstr (row->compute_format, "fp") == row->compute_format);
+}
+
 static gboolean read_recompute (const Reader *reader, LsTrainingRow *out, GError **error) {
   const char *field = text (reader, "recompute");
   static const char *const modes[] = {"full", "selective", "none"};
@@ -481,7 +499,8 @@ static gboolean read_recompute (const Reader *reader, LsTrainingRow *out, GError
                : skip (error, "recompute '%s' has no equal", field);
   /* NVIDIA's implementation of MLPerf's LoRA has no recompute (conf/megatron_gpt_peft_tuning_config.yaml of 5.0; null in
    * that of 5.1). */
-  if (out->lora_rank > 0 && says (reader, "model", "mlperf"))
+  if (*field == '\0' &&
+      ((out->lora_rank > 0 && says (reader, "model", "mlperf")) || keeps_all (reader, out)))
     out->recompute = "none";
   for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
     if (g_ascii_strncasecmp (field, modes[i], strlen (modes[i])) == 0)

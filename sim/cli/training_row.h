@@ -64,7 +64,7 @@ typedef struct {
   gboolean narrow_activation; /* the input of the MLP's activation is kept in 8 bits */
   gint64 ep;                  /* expert ranks */
   double capacity;            /* factor of experts that are padded; 0: none */
-  gboolean gated, tied, learned_positions, llama, dropout;
+  gboolean gated, tied, learned_positions, biases, llama, dropout;
   gint64 virtual_stages; /* per device; 0: interleaved, with how many is not said */
   const char *schedule;  /* of a pipeline without virtual stages; NULL: not said */
   gint64 tp, pp, dp, cp;

@@ -154,7 +154,7 @@ static void append_model (GString *yaml, const LsTrainingRow *row) {
                           row->gated ? "swiglu" : "gelu", row->llama ? "rmsnorm" : "layernorm",
                           row->learned_positions ? "learned" : "rotary");
   g_string_append_printf (yaml, "    tied_embeddings: %s\n    biases: %s\n    dropout: %s\n",
-                          row->tied ? "true" : "false", row->llama ? "false" : "true",
+                          row->tied ? "true" : "false", row->biases ? "true" : "false",
                           row->dropout ? "true" : "false");
   append_lora (yaml, row);
 }

@@ -631,6 +631,26 @@ CSV
 run 0 validate amd.csv --row ndr --scenario
 says out "preset: mi300x-node"
 
+# NeMo's performance recipes run no layer again (model_configs_gb200.csv, recompute_layers 0), but for the 70B's in bf16 under
+# FSDP; Bridge's are other recipes. Nemotron has rotary positions, no biases and layer norm.
+cat >kept.csv <<CSV
+row_id,model,gpu,gpus,gpus_per_node,intra_node,layers,hidden,heads,kv_heads,ffn,ffn_act,vocab,seq,tp,pp,zero_stage,global_batch,micro_batch,framework,precision,step_time_s
+kept,LLAMA3-70B,GB200,64,4,NVLink,80,8192,64,8,28672,swiglu,128256,8192,1,1,3,128,1,NeMo 25.04,fp8,4.06
+again,LLAMA3-70B,GB200,64,4,NVLink,80,8192,64,8,28672,swiglu,128256,8192,1,1,3,128,1,NeMo 25.04,bf16,8
+bridge,LLAMA3-70B,GB200,64,4,NVLink,80,8192,64,8,28672,swiglu,128256,8192,1,1,3,128,1,Megatron-Bridge 25.09,fp8,4.06
+nemotron,Nemotron4-340B,H100-SXM-80GB,128,8,NVLink,96,18432,96,8,73728,squared-relu,256000,4096,8,8,1,32,1,NeMo 24.09,fp8,3.16
+CSV
+run 0 validate kept.csv
+grep -q '^kept.csv,kept,step_time_s,4.06,[0-9.]*,-*[0-9]\.[0-9]*,,$' out || fail "a recipe that keeps all: $(grep ',kept,' out)"
+for row in again bridge; do
+  grep -q "^kept.csv,$row,step_time_s,[0-9.]*,[0-9.]*,[-0-9.]*,[0-9.]*,[0-9.]*\$" out || fail "recompute is not open: $(grep ",$row," out)"
+done
+run 0 validate kept.csv --row nemotron --scenario
+says out "recompute: {mode: none}"
+says out "positions: rotary"
+says out "biases: false"
+says out "norm: layernorm"
+
 run 2 validate nowhere.csv
 printf 'run_id,model,gpu,gpus,global_batch,seq_len,tp,pp,step_time_s\na,llama2-7b,H100,8,64,4096,1,1,2.5\n' >near.csv
 run 2 validate near.csv
