@@ -28,6 +28,8 @@ static char *rest_of (const LsTrainingRow *row) {
       (int) (row->bucket_parameters == core_bucket ? 0 : row->bucket_parameters), row->cuda_graphs);
   if (row->hybrid)
     g_string_append (rest, ", hybrid");
+  if (row->shard_group > 0)
+    g_string_append_printf (rest, ", groups of %d", (int) row->shard_group);
   if (row->offloads)
     g_string_append (rest, ", offloads");
   if (row->schedule != NULL)
@@ -47,7 +49,8 @@ void ls_training_row_inputs (const LsTrainingRow *row, char **inputs) {
   inputs[LS_INPUT_PIPELINE] = stated (row->pp);
   inputs[LS_INPUT_RECOMPUTE] =
       row->recompute != NULL
-          ? g_strdup_printf ("%s %d", row->recompute, (int) row->recompute_layers)
+          ? g_strdup_printf ("%s %d %d %d", row->recompute, (int) row->recompute_layers,
+                             row->keeps_qkv, row->keeps_projection)
           : g_strdup ("");
   inputs[LS_INPUT_GPUS] = stated (row->gpus);
   inputs[LS_INPUT_PRECISION] = g_strdup_printf (

@@ -32,6 +32,12 @@ static inline gboolean of_torchtitan (const Reader *reader) {
   return says (reader, framework (reader), "torchtitan");
 }
 
+/* JAX: what is compiled is the whole step, so that of a layer that runs again only what gradients need does. */
+static inline gboolean of_jax (const Reader *reader) {
+  return says (reader, framework (reader), "maxtext") || says (reader, framework (reader), "pax") ||
+         says (reader, framework (reader), "jax");
+}
+
 /* NVIDIA's implementation of an MLPerf benchmark on NVIDIA's accelerators, whatever the submission calls its containers ("NGC
  * MXNet 23.04, NGC PyTorch 23.04", "CUDA 12.0"), unless it says that it is another. */
 static inline gboolean of_nvidia_mlperf (const Reader *reader) {

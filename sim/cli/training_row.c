@@ -505,6 +505,9 @@ static gboolean read_recompute (const Reader *reader, LsTrainingRow *out, GError
   for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
     if (g_ascii_strncasecmp (field, modes[i], strlen (modes[i])) == 0)
       out->recompute = modes[i];
+  out->prunes_recompute = of_jax (reader);
+  out->keeps_qkv = says (reader, "recompute", "q, k, v");
+  out->keeps_projection = says (reader, "recompute", "out kept");
   return TRUE;
 }
 
@@ -631,6 +634,7 @@ static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **e
   out->overlap = !of_megatron (reader) || of_core || by_torch_ddp (reader, out);
   out->overlap_gather = overlap_gather (reader, out);
   out->hybrid = is_hybrid (reader, out);
+  out->shard_group = number_behind (reader, "shard_strategy", "groups of ", 0);
   out->core_buckets = of_core && out->dp * out->cp > 1 && out->zero_stage < 3;
   out->bucket_parameters = bucket_parameters (reader, out);
   out->narrow_parameters = narrow_parameters (reader, out);

@@ -73,10 +73,13 @@ typedef struct {
   gint64 zero_stage;
   /* States are sharded in each node and repeated over nodes; they and the parameters are in the host's memory. */
   gboolean hybrid, offloads;
+  gint64 shard_group; /* ranks that states are sharded over, which is no node; 0: not stated */
   gint64 micro_batch; /* 0 not stated: swept */
   gint64 global_batch;
-  const char *recompute;   /* mode, or NULL not stated: swept */
-  gint64 recompute_layers; /* 0: all */
+  const char *recompute;     /* mode, or NULL not stated: swept */
+  gint64 recompute_layers;   /* 0: all */
+  gboolean prunes_recompute; /* of full, what no gradient reads does not run again (JAX) */
+  gboolean keeps_qkv, keeps_projection;
   gboolean sequence_parallel;
   const char *tensor_overlap; /* as workload.parallel.tensor_overlap */
   const char *compute_format; /* as workload.precision.compute */

@@ -252,6 +252,8 @@ static void append_zero (GString *yaml, const LsTrainingRow *row) {
                           row->overlap ? "true" : "false");
   if (row->hybrid)
     g_string_append (yaml, ", shard_group: node");
+  else if (row->shard_group > 0)
+    g_string_append_printf (yaml, ", shard_group: %d", (int) row->shard_group);
   if (row->offloads)
     g_string_append (yaml, ", offload: parameters");
   if (row->overlap_gather >= 0)
@@ -295,8 +297,26 @@ static void append_expert_ranks (GString *yaml, const LsTrainingRow *row) {
                                 : "");
 }
 
+/* JAX's remat under XLA: a layer's last product and sum make no value that its gradients read, and are pruned from the second
+ * forward pass (jax.checkpoint is differentiated with dead code removed: jax/_src/ad_checkpoint.py, remat_partial_eval and
+ * remat_dce); q, k and v may be kept, on the device or in the host's memory whose copies are left out (MaxText's remat_policy
+ * save_qkv_proj, qkv_proj_offloaded). */
+static void append_pruned (GString *yaml, const LsTrainingRow *row) {
+  g_string_append_printf (
+      yaml,
+      "  recompute: {mode: selective, operations: [norm1, %s%sattention, %sattention_add, norm2, "
+      "mlp_up, %s]}\n",
+      row->keeps_qkv ? "" : "qkv, ", row->learned_positions ? "" : "rotary, ",
+      row->keeps_projection ? "" : "projection, ", row->gated ? "swiglu" : "gelu");
+}
+
 static void append_recompute (GString *yaml, const LsTrainingRow *row, const char *recompute) {
   const LsBridgeRecipe *recipe = ls_bridge_recipe (row);
+
+  if (row->prunes_recompute && row->preset == NULL && g_str_equal (recompute, "full")) {
+    append_pruned (yaml, row);
+    return;
+  }
 
   if (recipe != NULL && recipe->again != NULL && g_str_equal (recompute, "none")) {
     g_string_append_printf (yaml, "  recompute: {mode: selective, operations: [%s]}\n",

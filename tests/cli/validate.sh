@@ -651,6 +651,21 @@ says out "positions: rotary"
 says out "biases: false"
 says out "norm: layernorm"
 
+# Under JAX a layer that runs again leaves out what no gradient reads (its last product), and what is kept by name; PyTorch's runs whole.
+cat >jax.csv <<CSV
+row_id,gpu,gpus,layers,hidden,heads,ffn,ffn_act,seq,tp,pp,zero_stage,shard_strategy,global_batch,micro_batch,recompute,framework,precision,step_time_s
+pruned,H100-SXM-80GB,32,8,4096,32,11008,swiglu,4096,1,1,3,groups of 16,64,2,full,MaxText,bf16,1
+kept,H100-SXM-80GB,32,8,4096,32,11008,swiglu,4096,1,1,3,,64,2,"full (but q, k, v, out kept)",MaxText,bf16,1
+whole,H100-SXM-80GB,32,8,4096,32,11008,swiglu,4096,1,1,3,,64,2,full,Composer + PyTorch FSDP,bf16,1
+CSV
+run 0 validate jax.csv --row pruned --scenario
+says out "shard_group: 16"
+says out "operations: [norm1, qkv, rotary, attention, projection, attention_add, norm2, mlp_up, swiglu]"
+run 0 validate jax.csv --row kept --scenario
+says out "operations: [norm1, rotary, attention, attention_add, norm2, mlp_up, swiglu]"
+run 0 validate jax.csv --row whole --scenario
+says out "recompute: {mode: full}"
+
 run 2 validate nowhere.csv
 printf 'run_id,model,gpu,gpus,global_batch,seq_len,tp,pp,step_time_s\na,llama2-7b,H100,8,64,4096,1,1,2.5\n' >near.csv
 run 2 validate near.csv
