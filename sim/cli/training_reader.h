@@ -28,6 +28,10 @@ static inline const char *framework (const Reader *reader) {
   return *text (reader, "framework") ? "framework" : "source";
 }
 
+static inline gboolean of_megatron (const Reader *reader) {
+  return says (reader, framework (reader), "megatron") || says (reader, framework (reader), "neox");
+}
+
 static inline gboolean of_torchtitan (const Reader *reader) {
   return says (reader, framework (reader), "torchtitan");
 }
@@ -65,3 +69,16 @@ void ls_training_read_precision (const Reader *reader, LsTrainingRow *out);
 void ls_training_find_node (const Reader *reader, LsTrainingRow *out);
 /* In 4 bits whatever the column says. */
 gboolean ls_training_runs_in_fp4 (const Reader *reader);
+/* One more reason why the row cannot be predicted, beside those that @error has. Returns FALSE. */
+gboolean ls_training_skip (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* The same with a reason that is freed. */
+gboolean ls_training_skip_for (GError **error, char *reason);
+/* A whole number of at least @least, of "50257 (padded to 51200)" the 51200; an empty field gives @fallback (-1: it must be
+ * stated). FALSE adds a reason. */
+gboolean ls_training_integer (const Reader *reader, const char *column, gint64 least,
+                              gint64 fallback, gint64 *out, GError **error);
+/* Number behind `word` in the column; `otherwise` if there is none. */
+gint64 ls_training_number_behind (const Reader *reader, const char *column, const char *word,
+                                  gint64 otherwise);
+/* The model and its adapters. FALSE adds the reasons. */
+gboolean ls_training_read_model (const Reader *reader, LsTrainingRow *out, GError **error);

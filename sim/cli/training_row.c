@@ -4,17 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/distance.h"
 #include "base/error.h"
 #include "base/quantity.h"
 #include "base/synonyms.h"
 #include "cli/release.h"
 #include "cli/training_reader.h"
 #include "train/workload/workload_words.h"
-
-static gboolean of_megatron (const Reader *reader) {
-  return says (reader, framework (reader), "megatron") || says (reader, framework (reader), "neox");
-}
 
 /* GPT-NeoX is Megatron under DeepSpeed, by its README. */
 static gboolean of_deepspeed (const Reader *reader) {
@@ -57,59 +52,6 @@ static gboolean may_interleave (const Reader *reader) {
          !says (reader, framework (reader), "2020") && !of_deepspeed (reader);
 }
 
-/* One more reason why the row cannot be predicted, beside those that @error has. */
-static gboolean skip (GError **error, const char *format, ...) {
-  va_list list;
-  g_autofree char *reason = NULL;
-
-  va_start (list, format);
-  reason = g_strdup_vprintf (format, list);
-  va_end (list);
-  if (*error == NULL) {
-    g_set_error_literal (error, LS_ERROR, LS_ERROR_UNSUPPORTED, reason);
-  } else {
-    char *all = g_strconcat ((*error)->message, "; ", reason, NULL);
-
-    g_free ((*error)->message);
-    (*error)->message = all;
-  }
-  return FALSE;
-}
-
-/* The same with a reason that is freed. */
-static gboolean skip_for (GError **error, char *reason) {
-  skip (error, "%s", reason);
-  g_free (reason);
-  return FALSE;
-}
-
-/* The field without what stands in parentheses behind it; of "50257 (padded to 51200)" the 51200. */
-static char *without_remark (const char *field) {
-  const char *remark = strstr (field, " ("), *padded = strstr (field, "(padded to ");
-
-  if (padded)
-    return g_strndup (padded + strlen ("(padded to "),
-                      strcspn (padded + strlen ("(padded to "), ")"));
-  return remark ? g_strndup (field, (gsize) (remark - field)) : g_strdup (field);
-}
-
-/* A whole number of at least @least; an empty field gives @fallback (-1: it must be stated). */
-static gboolean integer (const Reader *reader, const char *column, gint64 least, gint64 fallback,
-                         gint64 *out, GError **error) {
-  g_autofree char *field = without_remark (text (reader, column));
-  double value;
-
-  if (!*field) {
-    *out = fallback;
-    return fallback >= 0 || skip (error, "%s is not stated", column);
-  }
-  if (!ls_number_parse (field, &value) || value != floor (value) || value < (double) least ||
-      value > 1e15)
-    return skip (error, "%s: '%s' is no whole number from %d", column, field, (int) least);
-  *out = (gint64) value;
-  return TRUE;
-}
-
 /* Does the source tell the release of the software? torchtitan's date, and the rounds of MLPerf of 2023 (later ones name
  * containers, some of them wrongly: "23.09" on Blackwell). */
 static gboolean dated_by_source (const Reader *reader) {
@@ -145,254 +87,24 @@ static gboolean read_hardware (const Reader *reader, LsTrainingRow *out, GError 
   if (!out->gpu && says (reader, "gpu", "ampere") && out->peak_tflops == 312)
     out->gpu = ls_accelerator_for_text ("A100-SXM-80GB");
   if (!out->gpu)
-    skip_for (error, ls_table_unknown_gpu (text (reader, "gpu")));
-  good = integer (reader, "gpus", 1, -1, &out->gpus, error) && out->gpu != NULL;
-  good = integer (reader, "gpus_per_node", 1, 8, &out->gpus_per_node, error) && good;
+    ls_training_skip_for (error, ls_table_unknown_gpu (text (reader, "gpu")));
+  good = ls_training_integer (reader, "gpus", 1, -1, &out->gpus, error) && out->gpu != NULL;
+  good = ls_training_integer (reader, "gpus_per_node", 1, 8, &out->gpus_per_node, error) && good;
   if (!good)
     return FALSE;
   if (*rate && (!ls_number_parse (rate, &out->nic_gbit_s) || out->nic_gbit_s < 0))
-    return skip (error, "inter_node_per_gpu_gbit_s: '%s' is no rate", rate);
+    return ls_training_skip (error, "inter_node_per_gpu_gbit_s: '%s' is no rate", rate);
   ls_training_find_node (reader, out);
   if (!out->node)
-    return skip_for (error, ls_node_none ((int) out->gpus_per_node, out->gpu->name));
+    return ls_training_skip_for (error, ls_node_none ((int) out->gpus_per_node, out->gpu->name));
   if (out->gpus > out->gpus_per_node && out->gpus % out->gpus_per_node != 0)
-    return skip (error, "%d GPUs do not fill nodes of %d", (int) out->gpus,
-                 (int) out->gpus_per_node);
+    return ls_training_skip (error, "%d GPUs do not fill nodes of %d", (int) out->gpus,
+                             (int) out->gpus_per_node);
   out->software = read_software (reader, out->gpu);
   if (g_str_equal (out->software->name, "generic") && *text (reader, "framework") != '\0' &&
       !says (reader, "framework", "generic"))
     out->unknown_framework = text (reader, "framework");
   return TRUE;
-}
-
-/* Mixtures of experts by name: tables print few of their sizes. */
-static const struct {
-  const char *word, *preset;
-} published[] = {
-    {"deepseek-v2-lite", "deepseek-v2-lite"},
-    {"deepseekv2-lite", "deepseek-v2-lite"},
-    {"deepseek-v2", "deepseek-v2"},
-    {"deepseekv2", "deepseek-v2"},
-    {"deepseek-v3", "deepseek-v3"},
-    {"deepseekv3", "deepseek-v3"},
-    {"qwen3_30b_a3b", "qwen3-30b-a3b"},
-    {"qwen3-30b-a3b", "qwen3-30b-a3b"},
-    {"qwen3_235b_a22b", "qwen3-235b-a22b"},
-    {"qwen3-235b-a22b", "qwen3-235b-a22b"},
-    {"kimi_k2", "kimi-k2"},
-    {"kimi-k2", "kimi-k2"},
-    {"llama-4-scout", "llama4-scout"},
-    {"llama 4 scout", "llama4-scout"},
-    {"llama4-scout", "llama4-scout"},
-    {"llama4 scout", "llama4-scout"},
-    {"17bx16e", "llama4-scout"},
-    {"llama-4-maverick", "llama4-maverick"},
-    {"llama 4 maverick", "llama4-maverick"},
-    {"llama4-maverick", "llama4-maverick"},
-    {"llama4 maverick", "llama4-maverick"},
-    {"17bx128e", "llama4-maverick"},
-    {"dbrx", "dbrx"},
-    {"gpt oss 120b", "gpt-oss-120b"},
-    {"gpt-oss-120b", "gpt-oss-120b"},
-    {"gpt_oss_120b", "gpt-oss-120b"},
-    {"gpt oss 20b", "gpt-oss-20b"},
-    {"gpt-oss-20b", "gpt-oss-20b"},
-    {"mixtral-8x7b", "mixtral-8x7b"},
-    {"mixtral 8x7b", "mixtral-8x7b"},
-    {"mixtral_8x7b", "mixtral-8x7b"},
-    {"mixtral-8x22b", "mixtral-8x22b"},
-    {"mixtral 8x22b", "mixtral-8x22b"},
-    {"mixtral_8x22b", "mixtral-8x22b"},
-};
-
-/* The model's name as presets are written: "Llama3 8B" and "llama3_8b" are llama3-8b. */
-static char *preset_name (const Reader *reader) {
-  g_autofree char *trimmed = g_strstrip (g_strdup (text (reader, "model")));
-
-  return g_strdelimit (g_ascii_strdown (trimmed, -1), " _", '-');
-}
-
-/* The same but for dashes: "Llama 2 7B" is llama2-7b. */
-static gboolean same_name (const char *a, const char *b) {
-  for (;; a++, b++) {
-    a += strspn (a, "-");
-    b += strspn (b, "-");
-    if (*a != *b || *a == '\0')
-      return *a == *b;
-  }
-}
-
-static const LsModelPreset *preset_called (const char *name) {
-  for (guint i = 0; i < ls_model_preset_count (); i++)
-    if (same_name (ls_model_preset_get (i)->name, name))
-      return ls_model_preset_get (i);
-  return NULL;
-}
-
-static const LsModelPreset *find_published (const Reader *reader) {
-  for (guint i = 0; i < G_N_ELEMENTS (published); i++)
-    if (says (reader, "model", published[i].word))
-      return preset_called (published[i].preset);
-  return NULL;
-}
-
-/* Columns that a model's name may stand for and the row leaves empty, joined by commas; NULL: none. */
-static char *unstated_sizes (const Reader *reader) {
-  static const char *const sizes[] = {"layers", "hidden", "heads"};
-  g_autoptr (GString) names = g_string_new (NULL);
-
-  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
-    if (!*text (reader, sizes[i]))
-      g_string_append_printf (names, "%s%s", names->len > 0 ? ", " : "", sizes[i]);
-  return names->len > 0 ? g_string_free (g_steal_pointer (&names), FALSE) : NULL;
-}
-
-/* The reason of a row that leaves sizes out and names no transformer that has them. */
-static gboolean no_model (const Reader *reader, const char *unstated, GError **error) {
-  g_autofree char *name = preset_name (reader);
-  const char *near = ls_nearest (name, ls_model_preset_names ());
-
-  if (!*name)
-    return skip (error, "%s not stated, and no model named", unstated);
-  if (preset_called (name) != NULL)
-    return skip (error, "model '%s' is no transformer", name);
-  return skip (error, "%s not stated, and model '%s' is no preset%s%s%s", unstated,
-               text (reader, "model"), near != NULL ? " (did you mean '" : "",
-               near != NULL ? near : "", near != NULL ? "'?)" : "");
-}
-
-/* The preset's sizes but for those that are stated. Megatron-Bridge trains DeepSeek-V3 with one block of multi-token
- * prediction unless the row says that it did not. */
-static gboolean read_published (const Reader *reader, LsTrainingRow *out, GError **error) {
-  const LsTransformer *t = &out->preset->transformer;
-  const gboolean experts = t->experts.count > 0;
-  gboolean good = TRUE;
-
-  if (says (reader, "model", "tokendrop"))
-    return skip (error, "the capacity factor is not stated");
-  out->gated = experts || t->gated;
-  out->llama = experts || t->rms_norm;
-  out->biases = t->biases;
-  out->hidden = t->hidden;
-  out->heads = t->heads;
-  out->kv_heads = t->kv_heads;
-  out->ffn = t->ffn;
-  out->vocab = t->vocab;
-  out->dense_first = says (reader, "arch", " 1 dense layer") ? 1 : -1;
-  /* SimuMax's scripts pad experts to a capacity of 1 (run_pretrain_deepseekv2.sh @1b8ca90). */
-  out->capacity = says (reader, "source", "simumax") ? 1 : 0;
-  out->light_end = of_nemo (reader) && (g_str_equal (out->preset->name, "deepseek-v3") ||
-                                        g_str_equal (out->preset->name, "kimi-k2"));
-  out->mtp = of_nemo (reader) && g_str_equal (out->preset->name, "deepseek-v3") &&
-             !says (reader, "model", "w/o mtp");
-  good = integer (reader, "layers", 1, t->layers, &out->layers, error);
-  good = integer (reader, "seq", 1, -1, &out->seq, error) && good;
-  if (experts)
-    return good;
-  /* Tables print few sizes of mixtures of experts, and not always the preset's. */
-  good = integer (reader, "hidden", 1, t->hidden, &out->hidden, error) && good;
-  good = integer (reader, "heads", 1, t->heads, &out->heads, error) && good;
-  good = integer (reader, "kv_heads", 1, t->kv_heads, &out->kv_heads, error) && good;
-  good = integer (reader, "ffn", 1, t->ffn, &out->ffn, error) && good;
-  return integer (reader, "vocab", 1, t->vocab, &out->vocab, error) && good;
-}
-
-/* Number behind `word` in the column; `otherwise` if there is none. */
-static gint64 number_behind (const Reader *reader, const char *column, const char *word,
-                             gint64 otherwise) {
-  g_autofree char *folded = g_ascii_strdown (text (reader, column), -1);
-  const char *found = strstr (folded, word);
-  const gint64 number = found ? g_ascii_strtoll (found + strlen (word), NULL, 10) : 0;
-
-  return number > 0 && number < 1000000 ? number : otherwise;
-}
-
-/* Of SQuAD's prompts with their answers, in tokens of Llama. ASSUMED: paragraphs of some 120 words, a question of 10, at
- * 1.3 tokens a word, and the template; attention, that alone depends on it, is 5 % of what it is unpacked. */
-#define SQUAD_TOKENS 190
-
-/* Adapters. MLPerf's benchmark: rank 16 beside qkv and proj, dropout 0.1, sequences as one document (mlcommons/training,
- * llama2_70b_lora; NVIDIA's train.py: return_cu_seqlen False), weights initialized in 8 bits (custom_llama.py:
- * te.fp8_model_init); in round 5.1 fused into products (USE_TE_OPS, Transformer Engine 2.7; that its adapters' script
- * sets it is assumed, the script was not seen). NeMo's and Megatron-Bridge's performance runs: rank 32 beside qkv, SQuAD
- * packed (scripts/performance/configs/llama/llama3_llm_finetune.py; peft/lora.py). */
-static void read_lora (const Reader *reader, LsTrainingRow *out) {
-  const gboolean mlperf = says (reader, "model", "mlperf");
-
-  if (!says (reader, "model", "lora") && !says (reader, "other_config", "lora"))
-    return;
-  out->lora_rank = number_behind (reader, "model", "rank", mlperf ? 16 : 32);
-  out->lora_targets = mlperf ? "qkv, proj" : "qkv";
-  out->lora_dropout = mlperf;
-  out->lora_fused = mlperf && says (reader, "source", "training_results_v5.1");
-  out->documents = mlperf ? 0 : SQUAD_TOKENS;
-  out->narrow_weights = !says (reader, framework (reader), "nemo 24.");
-  out->narrow_activation = says (reader, "other_config", "fp8_act=1") ||
-                           says (reader, "other_config", "fp8_activation=true");
-  out->exchanges_heads = out->exchanges_heads || mlperf;
-}
-
-/* Of those that are no preset. */
-static gboolean names_experts (const Reader *reader) {
-  static const char *const words[] = {"moe",     "8x",   "llama4",  "llama-4",
-                                      "llama 4", "grok", "mixtral", "arctic"};
-
-  for (guint i = 0; i < G_N_ELEMENTS (words); i++)
-    if (says (reader, "model", words[i]))
-      return TRUE;
-  return FALSE;
-}
-
-static gboolean read_model (const Reader *reader, LsTrainingRow *out, GError **error) {
-  g_autofree char *unstated = unstated_sizes (reader);
-  gboolean good = TRUE;
-
-  out->preset = find_published (reader);
-  if (out->preset == NULL && unstated != NULL) {
-    g_autofree char *name = preset_name (reader);
-
-    out->preset = preset_called (name);
-  }
-  if (out->preset != NULL && out->preset->transformer.layers > 0) {
-    read_lora (reader, out);
-    return read_published (reader, out, error);
-  }
-  out->preset = NULL;
-  /* "swiglu", "geglu", "reglu": three matrices, whatever the gate. */
-  out->gated = says (reader, "ffn_act", "glu") || says (reader, "ffn_act", "silu");
-  out->llama = out->gated || says (reader, "arch", "llama") || says (reader, "model", "llama");
-  if (says (reader, "arch", "moe") || names_experts (reader))
-    return skip (error, "a mixture of experts whose sizes are not stated");
-  if (says (reader, "model", "flux") || says (reader, "model", "diffusion"))
-    return skip (error, "a model of diffusion, which reads no tokens");
-  if (says (reader, "framework", "megascale"))
-    return skip (error, "MegaScale changes the model (parallel block, sliding window, LAMB)");
-  if (unstated != NULL)
-    return no_model (reader, unstated, error);
-  good = integer (reader, "layers", 1, -1, &out->layers, error);
-  good = integer (reader, "hidden", 1, -1, &out->hidden, error) && good;
-  good = integer (reader, "heads", 1, -1, &out->heads, error) && good;
-  good = integer (reader, "seq", 1, -1, &out->seq, error) && good;
-  good = integer (reader, "kv_heads", 1, out->heads, &out->kv_heads, error) && good;
-  good = integer (reader, "ffn", 1, out->gated ? -1 : 4 * out->hidden, &out->ffn, error) && good;
-  good = integer (reader, "vocab", 1, 51200, &out->vocab, error) && good;
-  if (!good)
-    return FALSE;
-  out->tied =
-      *text (reader, "tied_embeddings") ? says (reader, "tied_embeddings", "yes") : !out->llama;
-  /* Nemotron 3 and 4: rotary positions and no biases beside layer norm. source: NVIDIA/NeMo
-   * nemo/collections/llm/gpt/model/nemotron.py @0037ec8. Their squared ReLU moves what GELU does: one fused pass. */
-  const gboolean nemotron = says (reader, "model", "nemotron") && !out->llama;
-  out->learned_positions = !out->llama && !nemotron;
-  out->biases = !out->llama && !nemotron;
-  read_lora (reader, out);
-  /* Megatron's GPT runs train with dropout 0.1; llm-foundry's benchmarks and Llama without. */
-  out->dropout = !out->llama && of_megatron (reader);
-  return TRUE;
-}
-
-gboolean ls_training_row_has_experts (const LsTrainingRow *row) {
-  return row->preset != NULL && row->preset->transformer.experts.count > 0;
 }
 
 #define WORD(id, word) word,
@@ -407,7 +119,7 @@ static gboolean read_schedule (const Reader *reader, LsTrainingRow *out, GError 
   if (out->pp == 1 || !*field)
     return TRUE;
   if (ls_meant_within (field, not_modelled) != NULL)
-    return skip (error, "the schedule '%s' is not modelled", field);
+    return ls_training_skip (error, "the schedule '%s' is not modelled", field);
   meant = ls_meant_within (field, schedules);
   if (meant == NULL) {
     out->unknown_schedule = may_interleave (reader) ? NULL : field;
@@ -426,18 +138,19 @@ static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **
   /* Meta's of Llama 3 gathers keys and values, then computes: "The Llama 3 Herd of Models" (arXiv 2407.21783), section
    * 3.3.2, "Context parallelism for long sequences". */
   out->gathers_keys = says (reader, framework (reader), "4d parallel");
-  if (!integer (reader, "cp", 1, 1, &out->cp, error))
+  if (!ls_training_integer (reader, "cp", 1, 1, &out->cp, error))
     return FALSE;
-  if (!integer (reader, "ep", 1, 1, &out->ep, error))
+  if (!ls_training_integer (reader, "ep", 1, 1, &out->ep, error))
     return FALSE;
   if (out->ep > 1 && out->preset == NULL)
-    return skip (error, "a mixture of experts whose sizes are not stated");
+    return ls_training_skip (error, "a mixture of experts whose sizes are not stated");
   if (out->ep > 1 && !ls_training_row_has_experts (out))
-    return skip (error, "ep is %d, and %s has no experts", (int) out->ep, out->preset->name);
+    return ls_training_skip (error, "ep is %d, and %s has no experts", (int) out->ep,
+                             out->preset->name);
   if (ls_training_row_has_experts (out) && out->preset->transformer.experts.count % out->ep != 0)
-    return skip (error, "ep does not divide the experts");
-  if (!(integer (reader, "tp", 1, -1, &out->tp, error) &
-        integer (reader, "pp", 1, -1, &out->pp, error)))
+    return ls_training_skip (error, "ep does not divide the experts");
+  if (!(ls_training_integer (reader, "tp", 1, -1, &out->tp, error) &
+        ls_training_integer (reader, "pp", 1, -1, &out->pp, error)))
     return FALSE;
   /* torchtitan's looped schedules have two stages on a rank. source: torchtitan, pipelining_utils.py. */
   out->virtual_stages = out->pp == 1 || !may_interleave (reader) ? 1
@@ -446,24 +159,24 @@ static gboolean read_layout (const Reader *reader, LsTrainingRow *out, GError **
   if (!read_schedule (reader, out, error))
     return FALSE;
   if (out->pp > 1 && out->schedule == NULL && g_ascii_isdigit (*text (reader, "virtual_stages")) &&
-      !integer (reader, "virtual_stages", 1, 1, &out->virtual_stages, error))
+      !ls_training_integer (reader, "virtual_stages", 1, 1, &out->virtual_stages, error))
     return FALSE;
   replica = out->tp * out->pp * out->cp;
   if (out->gpus % replica != 0)
-    return skip (error, "tp x pp x cp does not divide the GPUs");
-  if (!integer (reader, "dp", 1, out->gpus / replica, &out->dp, error))
+    return ls_training_skip (error, "tp x pp x cp does not divide the GPUs");
+  if (!ls_training_integer (reader, "dp", 1, out->gpus / replica, &out->dp, error))
     return FALSE;
   if (out->dp * replica != out->gpus)
-    return skip (error, "dp x tp x pp x cp is not the number of GPUs");
+    return ls_training_skip (error, "dp x tp x pp x cp is not the number of GPUs");
   if (out->heads % out->tp != 0)
-    return skip (error, "tp does not divide the heads");
+    return ls_training_skip (error, "tp does not divide the heads");
   /* Heads that cannot be dealt out leave the ring (Megatron-Core's p2p, its default). */
   if (out->kv_heads % (out->tp * out->cp) != 0 || out->heads % (out->tp * out->cp) != 0)
     out->exchanges_heads = FALSE;
   /* The first and the last stage may hold the embedding and the head alone. */
   if (out->layers < out->pp ||
       (out->virtual_stages > 1 && out->layers + 2 < out->pp * out->virtual_stages))
-    return skip (error, "fewer layers than stages");
+    return ls_training_skip (error, "fewer layers than stages");
   return TRUE;
 }
 
@@ -496,7 +209,7 @@ static gboolean read_recompute (const Reader *reader, LsTrainingRow *out, GError
   if (says (reader, "recompute", "every"))
     return says (reader, "recompute", "every layer")
                ? (out->recompute = "full") != NULL
-               : skip (error, "recompute '%s' has no equal", field);
+               : ls_training_skip (error, "recompute '%s' has no equal", field);
   /* NVIDIA's implementation of MLPerf's LoRA has no recompute (conf/megatron_gpt_peft_tuning_config.yaml of 5.0; null in
    * that of 5.1). */
   if (*field == '\0' &&
@@ -617,15 +330,16 @@ static gboolean splits_sequence (const Reader *reader, const LsTrainingRow *row)
 }
 
 static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **error) {
-  if (!integer (reader, "micro_batch", 1, 0, &out->micro_batch, error) ||
-      !integer (reader, "global_batch", 1, -1, &out->global_batch, error) ||
-      !integer (reader, "zero_stage", 0, unstated_stage (reader), &out->zero_stage, error))
+  if (!ls_training_integer (reader, "micro_batch", 1, 0, &out->micro_batch, error) ||
+      !ls_training_integer (reader, "global_batch", 1, -1, &out->global_batch, error) ||
+      !ls_training_integer (reader, "zero_stage", 0, unstated_stage (reader), &out->zero_stage,
+                            error))
     return FALSE;
   if (out->pp > 1)
     pipeline_as_titan (reader, out);
   if (out->global_batch % out->dp != 0 ||
       (out->micro_batch > 0 && out->global_batch / out->dp % out->micro_batch != 0))
-    return skip (error, "the global batch is no multiple of dp x micro_batch");
+    return ls_training_skip (error, "the global batch is no multiple of dp x micro_batch");
   out->sequence_parallel = out->tp > 1 && splits_sequence (reader, out);
   out->offloads = out->zero_stage == 3 && flag (reader, "cpu_offload") == 1;
   out->tensor_overlap = tensor_overlap (reader, out);
@@ -634,7 +348,7 @@ static gboolean read_batch (const Reader *reader, LsTrainingRow *out, GError **e
   out->overlap = !of_megatron (reader) || of_core || by_torch_ddp (reader, out);
   out->overlap_gather = overlap_gather (reader, out);
   out->hybrid = is_hybrid (reader, out);
-  out->shard_group = number_behind (reader, "shard_strategy", "groups of ", 0);
+  out->shard_group = ls_training_number_behind (reader, "shard_strategy", "groups of ", 0);
   out->core_buckets = of_core && out->dp * out->cp > 1 && out->zero_stage < 3;
   out->bucket_parameters = bucket_parameters (reader, out);
   out->narrow_parameters = narrow_parameters (reader, out);
@@ -689,7 +403,7 @@ gboolean ls_training_row_read (LsTrainingRow *out, const LsCsv *csv, guint row, 
   read_peak (&reader, out);
   ls_training_read_precision (&reader, out);
   read_memory (&reader, out);
-  const gboolean model = read_model (&reader, out, error);
+  const gboolean model = ls_training_read_model (&reader, out, error);
   const gboolean hardware = read_hardware (&reader, out, error);
 
   if (hardware)

@@ -1,7 +1,7 @@
 /* One row of a table of measured training runs, and the one mapping from it to a scenario.
  *
- * docs/validation.md states the mapping; sim/cli/training_row.c (columns to numbers), training_node.c, training_inputs.c
- * and training_precision.c beside it, and training_scenario.c (numbers to YAML) are the whole of it. No column of measurements, no
+ * docs/validation.md states the mapping; sim/cli/training_row.c (columns to numbers), training_model.c,
+ * training_node.c, training_inputs.c and training_precision.c beside it, and training_scenario.c (numbers to YAML) are the whole of it. No column of measurements, no
  * identifier and no note is looked at; of sources only what docs/validation.md names.
  * Errors:     a row that cannot be predicted sets LS_ERROR, code UNSUPPORTED, with the reason.
  * Ownership:  plain records; strings belong to the table or are static.
