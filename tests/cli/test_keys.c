@@ -212,7 +212,6 @@ START_TEST (the_place_decides_what_a_word_means) {
                {"workload.loss_scale", "workload.precision.loss_scaling"},
                {"workload.parallel.layers", "'layers_per_stage'"},
                {"workload.zero.hybrid", "'shard_group'"},
-               {"workload.zero.nvme", "'offload'"},
                {"workload.recompute.k", "'every'"},
                {"workload.recompute.num_layers", "'layers'"},
                {"workload.precision.moments", "'optimizer'"},
