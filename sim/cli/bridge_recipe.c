@@ -221,14 +221,15 @@ static gboolean is_one_of (const char *gpus, const char *name) {
 const char *ls_bridge_attention (const LsTrainingRow *row) {
   const int release = release_number (row->release);
 
-  return g_str_equal (row->software->name, "megatron-bridge") && release >= 260200 ? "flash-4"
-                                                                                   : NULL;
+  return g_str_has_prefix (row->software->name, "megatron-bridge") && release >= 260200 ? "flash-4"
+                                                                                        : NULL;
 }
 
 const LsBridgeRecipe *ls_bridge_recipe (const LsTrainingRow *row) {
   const int release = release_number (row->release);
 
-  if (!ls_training_row_has_experts (row) || !g_str_equal (row->software->name, "megatron-bridge"))
+  if (!ls_training_row_has_experts (row) ||
+      !g_str_has_prefix (row->software->name, "megatron-bridge"))
     return NULL;
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
     const Row *r = &rows[i];

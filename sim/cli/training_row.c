@@ -277,7 +277,7 @@ static gint64 bucket_parameters (const Reader *reader, const LsTrainingRow *row)
   if (says (reader, "model", "(mlperf)") && says (reader, "model", "8b") &&
       flag (reader, "overlap_param_gather_with_optim_step") != 1)
     return 768000000;
-  return g_str_equal (row->software->name, "megatron-bridge")
+  return g_str_has_prefix (row->software->name, "megatron-bridge")
              ? 128 * 1024 * 1024
              : 1000000 * MAX (40, row->dp * row->cp);
 }
@@ -290,7 +290,7 @@ static gboolean narrow_parameters (const Reader *reader, const LsTrainingRow *ro
   if (!g_str_equal (row->compute_format, "fp8") || row->zero_stage == 3)
     return FALSE;
   return gather >= 0 || kept >= 0 ? gather == 1 || kept == 1
-                                  : g_str_equal (row->software->name, "megatron-bridge");
+                                  : g_str_has_prefix (row->software->name, "megatron-bridge");
 }
 
 static int cuda_graphs (const Reader *reader) {

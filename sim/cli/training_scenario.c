@@ -24,7 +24,7 @@ double ls_training_row_flops (const LsTrainingRow *row, const LsWorkload *worklo
                                     row->documents);
   /* Megatron-Bridge counts half of the scores that a causal mask hides (flop_utils.py @0494433: attn_layer_flops, core_seq /
    * 2), NeMo before it all. */
-  if (g_str_equal (row->software->name, "megatron-bridge"))
+  if (g_str_has_prefix (row->software->name, "megatron-bridge"))
     return ls_workload_model_flops (workload) -
            ls_model_attention_flops (workload->model, row->global_batch, row->seq) / 2;
   return ls_workload_model_flops (workload);

@@ -157,6 +157,16 @@ LsKernelCost ls_kernel_times (const LsKernelCost *cost, gint64 times) {
   return product;
 }
 
+LsKernelCost ls_kernel_slowed (const LsKernelCost *cost, double factor) {
+  LS_REQUIRE (factor > 0 && factor <= 1, "factor %g", factor);
+  LsKernelCost slowed = *cost;
+  const double alone_s = ls_time_s_from_ps (cost->alone_ps);
+
+  slowed.compute_s += alone_s / factor - alone_s;
+  set_duration (&slowed, alone_s / factor);
+  return slowed;
+}
+
 void ls_kernel_finish (LsKernelCost *cost, const LsSoftware *software) {
   if (cost->kernels == 0)
     return;

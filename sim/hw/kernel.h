@@ -132,6 +132,8 @@ LsKernelCost ls_kernel_convolution (const LsDevice *device, const LsConvolution 
 LsKernelCost ls_kernel_sequence (const LsKernelCost *costs, guint n);
 /* `times` copies of the same kernel, one after another. */
 LsKernelCost ls_kernel_times (const LsKernelCost *cost, gint64 times);
+/* The same kernel at `factor` (0..1] of its rate, by a fault of its code: it holds its SMs for longer and moves the same bytes. */
+LsKernelCost ls_kernel_slowed (const LsKernelCost *cost, double factor);
 /* Adds the software's gap between kernels, once per launch, and recomputes the usages. */
 void ls_kernel_finish (LsKernelCost *cost, const LsSoftware *software);
 /* Host time of one launch in this pass (one that runs again is a forward pass); 0 with CUDA graphs. */

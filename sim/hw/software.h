@@ -46,6 +46,9 @@ typedef struct {
   LsSourced matmul_factor; /* rate of its matmuls / the device's sustained rate (older libraries) */
   /* Rate of its flash attention / that of the kernels' own package, which the device's rates are; 0: the same. */
   LsSourced attention_factor;
+  /* Rate of the product that makes the gradient of experts' activations and sums the biases' beside it (MXFP8) / that of other
+   * products; 0: the same. */
+  LsSourced biased_grad_factor;
   LsSourced gap_s; /* idle time on the device between two kernels of one stream */
   /* Host time per kernel launched: a step is never faster than its launches */
   LsSourced host_launch_s;

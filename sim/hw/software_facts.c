@@ -61,6 +61,9 @@ gboolean ls_software_fact (const LsSoftware *software, guint i, LsFact *fact) {
   if (software->attention_factor.value > 0)
     ls_fact_list_add_sourced (&list, "attention_factor", LS_DIMENSION_NONE,
                               &software->attention_factor);
+  if (software->biased_grad_factor.value > 0)
+    ls_fact_list_add_sourced (&list, "biased_grad_factor", LS_DIMENSION_NONE,
+                              &software->biased_grad_factor);
   ls_fact_list_add_sourced (&list, "gap", LS_DIMENSION_TIME, &software->gap_s);
   ls_fact_list_add_sourced (&list, "host_launch", LS_DIMENSION_TIME, &software->host_launch_s);
   if (software->host_backward_launch_s.value > 0)

@@ -15,6 +15,7 @@ static const struct {
     {{"megatron", "overlap switched off"}, "megatron-core-serial"},
     {{"megatron-core", NULL}, "megatron-core"},
     {{"megatron core", NULL}, "megatron-core"},
+    {{"megatron-bridge", "26.06.01"}, "megatron-bridge-26.06.01"},
     {{"megatron-bridge", NULL}, "megatron-bridge"},
     /* The containers' own: docs.nvidia.com/nemo-framework, software component versions. */
     {{"nemo 24.09", NULL}, "nemo-2024-09"},

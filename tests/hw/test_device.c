@@ -155,6 +155,7 @@ START_TEST (frameworks_name_generations) {
       {"NVIDIA NeMo Megatron Release 23.04 mlcommons/training_results_v3.0 @a", "nemo-2023-04"},
       {"NeMo 25.04.rc2", "megatron-bridge"},
       {"Megatron-Bridge/NeMo 26.02 NeMo Container", "megatron-bridge"},
+      {"Megatron-Bridge/NeMo 26.06.01 NeMo Container", "megatron-bridge-26.06.01"},
       {"Composer + PyTorch FSDP (mosaicml/pytorch 2.1.0_cu121 per sweep.sh)", "pytorch-fsdp-2.1"},
       {"torchtitan", "pytorch-fsdp2"},
       {"something else", "generic"},

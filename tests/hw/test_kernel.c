@@ -148,6 +148,21 @@ START_TEST (sequences_add_up) {
 }
 END_TEST
 
+/* At a quarter of its rate a kernel takes four times as long, holds its SMs through what is added, and moves the same bytes, so
+ * that it uses a quarter of the bandwidth that it did. 1e-9: usages are whole numbers of some 2^40. */
+START_TEST (a_slow_kernel_moves_the_same) {
+  LsDevice device = device_of ("a100");
+  const LsKernelCost kernel = ls_kernel_stream (&device, 100000000, 0);
+  const LsKernelCost slow = ls_kernel_slowed (&kernel, 0.25);
+  const double added = 0.75;
+
+  ck_assert_int_eq (slow.alone_ps, 4 * kernel.alone_ps);
+  ck_assert_int_eq (slow.bytes, kernel.bytes);
+  ck_assert (fabs (share (slow.hbm_usage) / share (kernel.hbm_usage) - 0.25) < 1e-9);
+  ck_assert (fabs (share (slow.sm_usage) - added - share (kernel.sm_usage) / 4) < 1e-9);
+}
+END_TEST
+
 /* The gap is added once per launch and uses neither SMs nor memory; the host pays its own time. 1e-6: seven
  * roundings to the picosecond of some 3 us. */
 START_TEST (software_adds_gaps) {
@@ -366,6 +381,7 @@ int main (void) {
                                 streamed_bytes,
                                 fusion_saves,
                                 sequences_add_up,
+                                a_slow_kernel_moves_the_same,
                                 software_adds_gaps,
                                 passes_are_launched_at_their_own_cost,
                                 sums_of_split_products_are_launched_by_the_driver,

@@ -1,5 +1,6 @@
 /* Kernels of mixtures of experts by software: which there are, what they move, and the launches that they wait for. */
 #include <check.h>
+#include <math.h>
 
 #include "base/time.h"
 #include "expert_case.h"
@@ -207,6 +208,43 @@ START_TEST (experts_in_mxfp8_activate_inside_products)
 }
 END_TEST
 
+START_TEST (biases_slow_a_product_of_one_release)
+/* cudnn-frontend issue 256: the product whose epilogue activates backward took 8.76 times as long where it summed biases'
+ * gradients beside it, and only there. */
+{
+  const LsAccelerator *gpu = ls_accelerator_find ("b200", NULL);
+  static const char *const releases[] = {"megatron-bridge", "megatron-bridge-26.06.01"};
+  gint64 product_ps[2][2][2];
+  guint found;
+
+  for (guint release = 0; release < 2; release++)
+    for (guint biased = 0; biased < 2; biased++)
+      for (guint fused = 0; fused < 2; fused++) {
+        g_autoptr (LsWorkload) w = expert_case_new_workload (1, 8, 4, 0);
+
+        w->software = ls_software_find (releases[release], NULL);
+        w->model->transformer.biases = biased == 1;
+        w->precision = ls_precision_of_word ("mxfp8");
+        w->precision.narrow.fused = fused == 1;
+        g_autoptr (LsStage) stage = ls_stage_new (w, 0, gpu);
+        const LsLayerPlan *plan = expert_case_block (stage);
+
+        product_ps[release][biased][fused] =
+            time_of (plan->backward, plan->n_backward, "experts_down_grad", &found);
+        ck_assert_uint_eq (found, 1);
+      }
+  for (guint biased = 0; biased < 2; biased++)
+    for (guint fused = 0; fused < 2; fused++) {
+      const double ratio =
+          (double) product_ps[1][biased][fused] / (double) product_ps[0][biased][fused];
+      const double expected = biased == 1 && fused == 1 ? 1362.768 / 155.632 : 1;
+
+      ck_assert_msg (fabs (ratio / expected - 1) < 1e-6, "biased %u fused %u: %g", biased, fused,
+                     ratio);
+    }
+}
+END_TEST
+
 /* Duration of two steps of the small model on 8 ranks of H100, its experts over 4. */
 static gint64 step_ps (const LsSoftware *software, double launch_s, gboolean waits,
                        gboolean graphs) {
@@ -310,6 +348,7 @@ static void add_tests (TCase *tcase) {
   tcase_add_loop_test (tcase, clamped_activations_have_kernels_of_their_own, 0, 3);
   tcase_add_test (tcase, routers_and_rows_follow_the_software);
   tcase_add_test (tcase, experts_in_mxfp8_activate_inside_products);
+  tcase_add_test (tcase, biases_slow_a_product_of_one_release);
   tcase_add_test (tcase, a_waiting_host_never_helps);
   tcase_add_test (tcase, graphs_of_parts_save_their_launches);
 }

@@ -321,6 +321,14 @@ void ls_block_experts (LsBlock *k) {
   unpermute (k, &x, "unpermute", TRUE);
 }
 
+/* The product that makes the gradient of what was activated, where it sums the biases' gradients beside it. */
+static void slow_biased (const LsBlock *k, LsLayerOp *op) {
+  const double factor = k->b.workload->software->biased_grad_factor.value;
+
+  if (factor > 0 && k->t->biases && ls_block_activates_in_product (k))
+    op->cost = ls_kernel_slowed (&op->cost, factor);
+}
+
 static void maps_grad (LsBlock *k, const Experts *x) {
   const gint64 tokens = k->b.tokens, f = k->f, h = k->t->hidden, up = up_columns (k, x);
 
@@ -328,7 +336,7 @@ static void maps_grad (LsBlock *k, const Experts *x) {
   k->b.groups = x->local;
   k->f = x->width;
   ls_layer_scale_gradient (&k->b, x->routed * h);
-  ls_layer_add_input_gradient (&k->b, "experts_down_grad", x->width, h);
+  slow_biased (k, ls_layer_add_input_gradient (&k->b, "experts_down_grad", x->width, h));
   ls_layer_add_weight_gradient (&k->b, "experts_down_weight_grad", x->width, h);
   ls_block_activation_grad (k);
   ls_layer_scale_gradient (&k->b, x->routed * up);
