@@ -104,6 +104,30 @@ END_TEST
 
 /* 132 SMs: 132 tiles of 128 x 256 are one wave; one row of tiles more opens a second wave or smaller tiles,
  * so the rate falls; and a large matmul hides it again. */
+/* No step has more model FLOP/s than large products at the clocks of steps: what published runs reached of Llama 3.1 405B, 3 70B
+ * and a GPT of 16B, per GPU. source: tests/reference, rows dgxc25-l405-bf16-*, mbridge-26.04.01-216, mbridge-26.06-187,
+ * mbridge-26.04.01-219, mcore08-weak-3. The first bound had failed: 1,093 with the B200's clock. */
+START_TEST (products_outrun_published_steps) {
+  static const struct {
+    const char *gpu;
+    LsFormat format;
+    double tflops;
+  } runs[] = {{"gb200", LS_FORMAT_BF16, 1134},
+              {"gb200", LS_FORMAT_FP8_E4M3, 2144},
+              {"gb300", LS_FORMAT_FP8_E4M3, 2086},
+              {"h100", LS_FORMAT_FP8_E4M3, 827},
+              {"h100", LS_FORMAT_BF16, 489.1}};
+
+  for (guint i = 0; i < G_N_ELEMENTS (runs); i++) {
+    LsDevice device = device_of (runs[i].gpu, LS_CLOCK_SUSTAINED);
+    const double rate = tflops (&device, square_format (16384, 16384, 16384, runs[i].format));
+
+    ck_assert_msg (rate > runs[i].tflops, "%s: %.0f, a whole step has %.0f TFLOP/s", runs[i].gpu,
+                   rate, runs[i].tflops);
+  }
+}
+END_TEST
+
 START_TEST (waves_quantise) {
   LsDevice device = device_of ("h100", LS_CLOCK_BEST);
   double full = tflops (&device, square_format (128 * 12, 256 * 11, 8192, LS_FORMAT_BF16));
@@ -277,6 +301,7 @@ int main (void) {
   tcase_add_loop_test (published, best_of_a_sweep_is_mamf, 0, G_N_ELEMENTS (mamf));
   tcase_add_loop_test (published, named_shape_is_close, 0, G_N_ELEMENTS (mamf));
   tcase_add_loop_test (published, a_layer_on_b300_takes_as_long, 0, G_N_ELEMENTS (layer_of_b300));
+  tcase_add_test (published, products_outrun_published_steps);
   tcase_add_test (laws, waves_quantise);
   tcase_add_test (laws, more_work_is_never_faster);
   tcase_add_test (laws, bounds_hold);
