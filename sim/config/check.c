@@ -76,7 +76,8 @@ static const char *kind_phrase (const LsConfigNode *node) {
   }
 }
 
-static void check_scalar (Check *c, LsConfigNode *node, const LsConfigKey *row) {
+static void check_scalar (Check *c, LsConfigNode *node, const LsSchemaNode *schema) {
+  const LsConfigKey *row = schema->row;
   g_autoptr (GError) error = NULL;
   LsConfigValue value;
 
@@ -88,8 +89,10 @@ static void check_scalar (Check *c, LsConfigNode *node, const LsConfigKey *row) 
     return;
   }
   if (!ls_config_value_read (row, node->text, &value, &error)) {
-    ls_config_errors_add (c->errors, LS_CONFIG_FAULT_ERROR, node->position, "%s: %s", c->path->str,
-                          error->message);
+    g_autofree char *beside = ls_config_suggest_beside (schema, node->text);
+
+    ls_config_errors_add (c->errors, LS_CONFIG_FAULT_ERROR, node->position, "%s: %s%s",
+                          c->path->str, error->message, beside);
     c->readable = c->readable && error->code == LS_ERROR_UNSUPPORTED;
     return;
   }
@@ -264,7 +267,7 @@ static void check_list (Check *c, LsConfigNode *list, const LsSchemaNode *schema
 
     g_string_append_printf (c->path, ".%u", i);
     if (row->type != LS_CONFIG_MAP)
-      check_scalar (c, item, row);
+      check_scalar (c, item, schema);
     else if (item->kind == LS_CONFIG_NODE_MAP && ls_schema_star (schema) != NULL)
       check_map (c, item, ls_schema_star (schema));
     else
@@ -335,11 +338,11 @@ static void check_value (Check *c, LsConfigNode *node, const LsSchemaNode *schem
   else if (row->type == LS_CONFIG_RANGE)
     check_range (c, node);
   else if (!ls_schema_is_list (schema))
-    check_scalar (c, node, row);
+    check_scalar (c, node, schema);
   else if (node->kind == LS_CONFIG_NODE_LIST)
     check_list (c, node, schema);
   else if ((row->flags & LS_CONFIG_ONE_OR_LIST) || stands_for_list (node, row))
-    check_scalar (c, node, row);
+    check_scalar (c, node, schema);
   else {
     g_autofree char *takes = ls_config_key_takes (row);
 

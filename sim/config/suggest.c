@@ -152,6 +152,13 @@ char *ls_config_suggest_key (const LsSchemaNode *root, const LsSchemaNode *map, 
                          : ls_config_list_keys (map);
 }
 
+char *ls_config_suggest_beside (const LsSchemaNode *key, const char *value) {
+  const LsSchemaNode *beside = key->parent != NULL ? find_at (key->parent, value, 1) : NULL;
+  g_autofree char *path = beside != NULL && beside != key ? written_path (beside) : NULL;
+
+  return path != NULL ? g_strdup_printf ("; did you mean the key %s?", path) : g_strdup ("");
+}
+
 static gboolean is_required (const LsSchemaNode *map, const char *alias) {
   g_auto (GStrv) segments = g_strsplit (alias, ".", -1);
   const LsSchemaNode *node = ls_schema_walk (map, segments);

@@ -12,6 +12,10 @@ G_BEGIN_DECLS
  * elsewhere, or "; keys here are a, b, c" (transfer full). */
 char *ls_config_suggest_key (const LsSchemaNode *root, const LsSchemaNode *map, const char *key);
 
+/* "; did you mean the key workload.zero.nvme?" when @value, refused by @key (`zero.offload: nvme`), is the name of a key
+ * beside it, or "" (transfer full). */
+char *ls_config_suggest_beside (const LsSchemaNode *key, const char *value);
+
 /* " (short: nodes, node)" for a key that short forms fill, or "" (transfer full). Short forms of
  * nothing that must be there do not fill it: `placement` alone makes no workload. */
 char *ls_config_short_forms (const LsSchemaNode *map, const char *key);
