@@ -530,6 +530,18 @@ static void add_meant (GPtrArray *out, const GPtrArray *rows, const char *name) 
       g_ptr_array_insert (out, 0, rows->pdata[i]);
 }
 
+/* Adds the key written as scenarios write it, by a short form ("cluster.node.host"), and those below it. */
+static void add_written (GPtrArray *out, const GPtrArray *rows, const char *name) {
+  g_autoptr (LsConfigSchema) schema = ls_scenario_schema ();
+  const LsConfigKey *key = ls_config_schema_find (schema, name);
+  const LsListRow *row = key != NULL ? find (rows, "keys", key->path) : NULL;
+
+  if (row == NULL)
+    return;
+  g_ptr_array_add (out, (gpointer) row);
+  add_related (out, rows, key->path, TRUE);
+}
+
 GPtrArray *ls_listing_choose (const GPtrArray *rows, const char *kind, const char *name,
                               GError **error) {
   g_autoptr (GPtrArray) out = g_ptr_array_new ();
@@ -543,6 +555,8 @@ GPtrArray *ls_listing_choose (const GPtrArray *rows, const char *kind, const cha
     add_related (out, rows, name, row != NULL);
   if (row == NULL && g_str_equal (kind, "keys"))
     add_meant (out, rows, name);
+  if (out->len == 0 && g_str_equal (kind, "keys"))
+    add_written (out, rows, name);
   if (out->len > 0)
     return g_steal_pointer (&out);
   for (guint i = 0; i < rows->len; i++)

@@ -100,6 +100,9 @@ says err "prices go by group of nodes, not by kind of GPU; write cost.gpu.main"
 # Rows of a catalogue by a part of their names, keys by what they are below.
 run 0 list nodes h200
 [ "$(wc -l <out)" -ge 2 ] || fail "one node at most with an H200: $(cat out)"
+# As scenarios and messages write it, by a short form.
+run 0 list keys cluster.node.host
+says out "cluster.groups.*.node.host.nvme_write"
 run 0 list keys cost
 says out "cost.spares_billed"
 run 0 list keys attention
