@@ -93,6 +93,7 @@ static const struct {
     {"replications", "runs trials seeds repeats"},
     {"stage", "level sharding strategy"},
     {"offload", "cpu-offload nvme"},
+    {"nvme_size", "nvme-capacity nvme-memory nvme-bytes"},
     {"nodes", "node size machines hosts"},
     {"gpus", "count gpu"},
     {"target", "gpu node rank gpus nodes ranks"},

@@ -202,6 +202,7 @@ START_TEST (the_place_decides_what_a_word_means) {
                {"cluster.type", "'node'"},
                {"cluster.latency", "'fabric'"},
                {"cluster.node.type", "'preset'"},
+               {"cluster.node.host.nvme_capacity", "'nvme_size'"},
                {"workload.grad_clip", "workload.optimizer.clip"},
                {"workload.optimizer.max_grad_norm", "'clip'"},
                {"learn.grad_clip", "'clip'"},
