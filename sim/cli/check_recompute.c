@@ -58,6 +58,24 @@ static void end_line (GString *out) {
   g_string_append_c (out, '\n');
 }
 
+static void append_legend (GString *out, const LsWorkload *workload) {
+  ls_prose_append (
+      out,
+      "textbook: 1/k of the activations is stored, and forward work is 2 - 1/k passes. work: "
+      "forward passes that really run; extra: time of what runs again, as a share of one; "
+      "activations: at the peak, with the segment that is run again. *: least memory; !: "
+      "does not fit",
+      LS_PROSE_WIDTH, 0, 0);
+  if (ls_workload_pipeline (workload)->splits) {
+    g_autofree char *text = g_strdup_printf (
+        "%s puts weight gradients off: until then it holds both operands of each, which "
+        "recomputation does not lessen (docs/pipelines.md)",
+        ls_schedule_name (workload->schedule));
+
+    ls_prose_append (out, text, LS_PROSE_WIDTH, 0, 0);
+  }
+}
+
 void ls_check_recompute (GString *out, const LsScenario *scenario, guint job) {
   Curves curves = curves_new (scenario, job);
   const guint n = curves.by_unit[0]->len;
@@ -89,13 +107,7 @@ void ls_check_recompute (GString *out, const LsScenario *scenario, guint job) {
   g_string_append_printf (out, "least memory: k = %u by block, %u by operation; sqrt is k = %.0f\n",
                           best[LS_RECOMPUTE_UNIT_BLOCK], best[LS_RECOMPUTE_UNIT_OPERATION],
                           round (sqrt (n - 1.0)));
-  ls_prose_append (
-      out,
-      "textbook: 1/k of the activations is stored, and forward work is 2 - 1/k passes. work: "
-      "forward passes that really run; extra: time of what runs again, as a share of one; "
-      "activations: at the peak, with the segment that is run again. *: least memory; !: "
-      "does not fit",
-      LS_PROSE_WIDTH, 0, 0);
+  append_legend (out, scenario->jobs[job].workload);
   curves_clear (&curves);
 }
 

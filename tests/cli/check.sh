@@ -230,6 +230,10 @@ for unit in block operation; do
   [ -n "$said" ] && [ "$said" = "$star" ] || fail "the best k by $unit is said to be '$said' and marked at '$star'"
 done
 says out "sqrt is k = 4"
+# Where weight gradients are put off, the curve says what recomputation cannot lessen.
+grep -q "weight gradients off" out && fail "a curve without a split backward speaks of weight gradients put off"
+run 0 check "$SOURCE_DIR/topologies/dgx-h100.yaml" "$SOURCE_DIR/workloads/pipelines/zb-h1.yaml" --recompute-curve
+says out "zb-h1 puts weight gradients off"
 run 0 check tiny.yaml --recompute-curve --json
 says out '"best_k"'
 says out '"law_work"'
