@@ -131,7 +131,8 @@ static void consider (LsChoice *best, const LsGroupShape *shape, LsPlan *plan,
         (descriptor->protocols != 0 && (descriptor->protocols & 1u << protocol) == 0))
       continue;
     double t = time_s (shape, plan, (LsProtocol) protocol, descriptor->bytes, limit);
-    if (t < best->time_s)
+    /* Over a link of next to no rate it is not finite: still a plan. */
+    if (best->plan == NULL || t < best->time_s)
       *best = (LsChoice){.plan = plan, .protocol = (LsProtocol) protocol, .time_s = t};
   }
 }

@@ -175,6 +175,9 @@ done
 # A transfer that outlasts the clock: a reason, exit 1, nothing left.
 run 1 run tiny.yaml --set cluster.nodes=2 --set 'cluster.fabric={kind: single-switch, link: 1 b/s}' -o late.db
 says err "simulated time would pass 80 days"
+# A link whose rate is next to nothing (so is what a transfer takes no number) is no bug either: nothing goes over it.
+run 1 run "$SOURCE_DIR/workloads/stragglers/throttled-gpu.yaml" --trace none --set "cluster.fabric.link=1e-320 Gb/s"
+says err "stands still (a resource has no capacity)"
 [ ! -e late.db ] || fail "a run that failed left a database"
 
 # Too large: simulated, traced, said, exit 3.
